@@ -64,8 +64,9 @@ type Call struct {
 	Kind      CallKind        `json:"kind"`
 	Args      json.RawMessage `json:"args,omitempty"` // a JSON object; nil while it still arrives
 	State     CallState       `json:"state"`
-	Why       string          `json:"why,omitempty"` // who or which rule decided, or what went wrong
-	Content   []Block         `json:"-"`             // a preview (a diff), then the result
+	Why       string          `json:"why,omitempty"`   // who or which rule decided, or what went wrong
+	Content   []Block         `json:"-"`               // a preview (a diff), then the result
+	Spill     string          `json:"spill,omitempty"` // of a result that its tool has cut: the file with the whole of it
 	Locations []Location      `json:"locations,omitempty"`
 	Child     SessionID       `json:"child,omitempty"`
 	Spent     Expense         `json:"spent,omitzero"` // by Child so far

@@ -333,10 +333,32 @@ type Compacted struct {
 	Turn    TurnID `json:"turn,omitempty"`
 	Summary string `json:"summary"`
 	Auto    bool   `json:"auto,omitempty"` // automatic: the window was nearly full
-	Before  int    `json:"before,omitempty"`
-	After   int    `json:"after,omitempty"`
+	// Step says that the last calls and their results, which the model had not seen, stay behind
+	// the summary.
+	Step   bool `json:"step,omitempty"`
+	Before int  `json:"before,omitempty"`
+	After  int  `json:"after,omitempty"`
 	// Shares divides After; empty: not known.
 	Shares []Share `json:"shares,omitempty"`
+}
+
+// Shortened says what the model gets of results and messages that had no room in its window as a
+// whole: people still see all of them. It comes before the request that has them first; a later one
+// for the same content takes its place.
+type Shortened struct {
+	Turn     TurnID    `json:"turn"`
+	Excerpts []Excerpt `json:"excerpts"`
+}
+
+// Excerpt is the part of a result or a message that the model gets: its beginning, up to From, the
+// note, and its end, from To. From and To are the number of a block, of those that models are shown,
+// and an offset into its text.
+type Excerpt struct {
+	Call    CallID    `json:"call,omitempty"`    // whose result it is, or
+	Message MessageID `json:"message,omitempty"` // the message of the user
+	From    [2]int    `json:"from"`
+	To      [2]int    `json:"to"`
+	Note    string    `json:"note"` // for the model: what is missing, and how to read it
 }
 
 // Reverted says that changes of files were undone, or could not be.

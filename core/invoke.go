@@ -271,7 +271,7 @@ func (t *Turn) ended(ctx context.Context, c Call, res Result) error {
 	if len(res.Locations) > 0 {
 		c.Locations = res.Locations
 	}
-	c.Output = res.Structured
+	c.Output, c.Spill = res.Structured, res.Spill
 	if res.Meta != nil {
 		c.Meta = res.Meta
 	}

@@ -181,7 +181,7 @@ func (s *State) apply(ev Event, at time.Time) {
 		} else {
 			s.flags[e.Message] = e.Text
 		}
-	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Briefed, Expanded, Reverted, Cited, Moved, Truncated, Foreign, Unknown:
+	case Claimed, Phase, ThoughtStarted, ThoughtDelta, ThoughtEnded, CallArgs, Notice, FellBack, Instructed, Briefed, Expanded, Shortened, Reverted, Cited, Moved, Truncated, Foreign, Unknown:
 	}
 }
 

@@ -17,13 +17,17 @@ type Spec struct {
 	Kind        CallKind
 	ReadOnly    bool // has no effect
 	Idempotent  bool // may be repeated after a failure
+	// Offset and Limit are the arguments that choose the lines of its text: the number of the first
+	// one, from 1, and how many. Empty: it has none.
+	Offset, Limit string
 }
 
 func (s Spec) name() bench.Name { return bench.Name{Server: s.Server, Tool: s.Name} }
 
 func (s Spec) equal(o Spec) bool {
 	return s.Server == o.Server && s.Name == o.Name && s.Title == o.Title && s.Description == o.Description &&
-		string(s.Schema) == string(o.Schema) && s.Kind == o.Kind && s.ReadOnly == o.ReadOnly && s.Idempotent == o.Idempotent
+		string(s.Schema) == string(o.Schema) && s.Kind == o.Kind && s.ReadOnly == o.ReadOnly && s.Idempotent == o.Idempotent &&
+		s.Offset == o.Offset && s.Limit == o.Limit
 }
 
 // Toolbox offers tools. Every session opens its own Toolset.
@@ -149,6 +153,7 @@ type Result struct {
 	Blocks     []Block
 	Locations  []Location
 	Failed     bool
+	Spill      string // the file with the whole of it, if Blocks have only a part: see Spills
 	Structured json.RawMessage
 	Raw        json.RawMessage // as an upstream sent it: relayed, never encoded again
 	Meta       json.RawMessage

@@ -49,6 +49,7 @@ func (e Instructed) event() (traits, int)    { return byTurn | forked, len(e.Tex
 func (e Briefed) event() (traits, int)       { return byTurn | forked, len(e.Text) }
 func (Flagged) event() (traits, int)         { return listed | forked, 0 }
 func (e Compacted) event() (traits, int)     { return byTurn | forked, len(e.Summary) }
+func (e Shortened) event() (traits, int)     { return byTurn | forked, 300 * len(e.Excerpts) }
 func (Reverted) event() (traits, int)        { return forked, 0 }
 func (Cited) event() (traits, int)           { return byTurn | forked, 0 }
 func (Moved) event() (traits, int)           { return byTurn, 0 }

@@ -106,7 +106,7 @@ func encode(dst []byte, v *View, r core.Record) []byte {
 	case core.Phase:
 		return phase(compacting(dst, v, e), v, e)
 	case core.Opened, core.Claimed, core.ThoughtStarted, core.ThoughtEnded, core.CallArgs,
-		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Unknown:
+		core.Archived, core.Bound, core.Flagged, core.Expanded, core.Shortened, core.Unknown:
 		// Version 1 has no message for these; arguments come whole with the call.
 	}
 	return dst

@@ -24,6 +24,7 @@ var ignored = map[string]string{
 	"Flagged":        "version 1 has no marks",
 	"Bound":          "a back end's own",
 	"Expanded":       "the user goes on to see what was typed",
+	"Shortened":      "the user sees the whole result",
 	"Archived":       "session/list shows it",
 	"Unknown":        "written by a later version",
 	"TurnEnded":      "the answer to session/prompt",

@@ -110,7 +110,7 @@ func encodeRecord(dst []byte, v *View, r core.Record) []byte {
 		return v.systemText(dst, content.Compacted(e))
 	case core.Reverted:
 		return v.systemText(dst, content.Reverted(e))
-	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Unknown: // not for people
+	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Shortened, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it
 	case core.Cited:

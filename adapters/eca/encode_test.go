@@ -23,6 +23,7 @@ var silent = map[string]map[Dialect]bool{
 	"Opened":       {Now: true, Doc000: true, Doc001: true},
 	"Claimed":      {Now: true, Doc000: true, Doc001: true},
 	"Expanded":     {Now: true, Doc000: true, Doc001: true},
+	"Shortened":    {Now: true, Doc000: true, Doc001: true},
 	"Moved":        {Now: true, Doc000: true, Doc001: true},
 	"Bound":        {Now: true, Doc000: true, Doc001: true},
 	"Archived":     {Now: true, Doc000: true, Doc001: true},

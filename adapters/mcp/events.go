@@ -114,7 +114,7 @@ func happened(t *turn, ev core.Event) (event, bool) {
 		return event{Type: eventEnded, Status: stopStatus(e.Stop), Text: e.Err}, true
 	case core.Opened, core.Claimed, core.PromptQueued, core.TurnStarted, core.Steered, core.Phase, core.ThoughtStarted, core.ThoughtEnded,
 		core.CallArgs, core.CallOutput, core.Answered, core.UsageChanged, core.TitleChanged, core.Archived, core.SettingsChanged, core.Bound,
-		core.Flagged, core.Expanded, core.Compacted, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Offered, core.Unknown:
+		core.Flagged, core.Expanded, core.Compacted, core.Shortened, core.Reverted, core.Cited, core.Moved, core.Truncated, core.Offered, core.Unknown:
 	}
 	return event{}, false
 }

@@ -41,7 +41,7 @@ func parseResult(res json.RawMessage, spills core.Spills) (core.Result, error) {
 	if rest := unsaid(out.Structured, out.Blocks); rest != nil {
 		out.Blocks = append(out.Blocks, core.Text{Text: string(rest)})
 	}
-	out.Blocks = shorten(out.Blocks, spills)
+	out.Blocks, out.Spill = shorten(out.Blocks, spills)
 	if len(out.Structured) > maxText {
 		out.Structured = nil
 	}
@@ -105,17 +105,18 @@ func parseContent(item json.RawMessage) core.Block {
 }
 
 // shorten cuts the text of blocks to maxText in total. A cut text is marked, with a reference to
-// the whole.
-func shorten(blocks []core.Block, spills core.Spills) []core.Block {
+// the whole, which is also returned.
+func shorten(blocks []core.Block, spills core.Spills) (_ []core.Block, spill string) {
 	total := 0
 	for _, b := range blocks {
 		total += len(textOf(b))
 	}
 	if total <= maxText {
-		return blocks
+		return blocks, ""
 	}
 	where := "the rest is lost"
-	if ref, err := keep(blocks, spills); err == nil {
+	ref, err := keep(blocks, spills)
+	if err == nil {
 		where = "all of it is in " + ref + ", for read_file and grep"
 	}
 	left := maxText
@@ -133,7 +134,7 @@ func shorten(blocks []core.Block, spills core.Spills) []core.Block {
 		out = append(out, withText(b, ends(text, left, where)))
 		left = 0
 	}
-	return out
+	return out, ref
 }
 
 func textOf(b core.Block) string {

@@ -338,7 +338,8 @@ func (b *Box) resource(ctx context.Context, roots []string, uri string) (core.Bl
 	if out.Text != "" {
 		out.Blob = nil
 	}
-	return shorten([]core.Block{out}, nil)[0], nil
+	list, _ := shorten([]core.Block{out}, nil)
+	return list[0], nil
 }
 
 // owner finds the server of a resource: by the lists, then by the beginnings of its resource

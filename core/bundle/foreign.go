@@ -39,7 +39,7 @@ func (s *session) foreign(ev core.Event, seq uint64) (core.Event, error) {
 		e.Took, e.Sealed = max(e.Took, 0), nil
 		return e, nil
 	case core.CallChanged:
-		e.Call.Child = s.file.ids[e.Call.Child]
+		e.Call.Child, e.Call.Spill = s.file.ids[e.Call.Child], ""
 		e.Call.Start, e.Call.End = s.been(e.Call.Start), s.been(e.Call.End)
 		e.Call.Content = shown(e.Call.Content)
 		return e, nil
@@ -82,7 +82,7 @@ func (s *session) foreign(ev core.Event, seq uint64) (core.Event, error) {
 		return e, nil
 	case core.Claimed, core.Expanded, core.TextDelta, core.ThoughtStarted, core.ThoughtDelta, core.CallArgs, core.CallOutput,
 		core.Asked, core.PlanChanged, core.UsageChanged, core.Archived, core.Notice, core.FellBack, core.Instructed,
-		core.Briefed, core.Flagged, core.Compacted, core.Reverted, core.Cited:
+		core.Briefed, core.Flagged, core.Compacted, core.Shortened, core.Reverted, core.Cited:
 		return ev, nil
 	}
 	return nil, errForm

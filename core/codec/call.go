@@ -42,6 +42,7 @@ func (e *Encoder) appendCall(dst []byte, c core.Call) []byte {
 	if c.Spent != (core.Expense{}) {
 		dst = appendSpent(appendKey(dst, "spent"), c.Spent)
 	}
+	dst = appendStringMember(dst, "spill", c.Spill)
 	dst = appendTimeMember(dst, "start", c.Start)
 	dst = appendTimeMember(dst, "end", c.End)
 	if len(c.Locations) > 0 {
@@ -157,6 +158,8 @@ func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 			c.Child = core.SessionID(jsonscan.Text(m.Val))
 		case "spent":
 			ok = json.Unmarshal(m.Val, &c.Spent) == nil && ok
+		case "spill":
+			c.Spill = jsonscan.Text(m.Val)
 		case "start":
 			c.Start, _ = parseTime(m.Val)
 		case "end":

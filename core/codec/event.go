@@ -45,6 +45,7 @@ const (
 	kindBriefed         = "briefed"
 	kindFlagged         = "flagged"
 	kindCompacted       = "compacted"
+	kindShortened       = "shortened"
 	kindReverted        = "reverted"
 	kindCited           = "cited"
 	kindMoved           = "moved"
@@ -149,6 +150,8 @@ func (e *Encoder) appendEvent(dst []byte, ev core.Event) []byte {
 		return appendPlain(dst, kindFlagged, ev, nil)
 	case core.Compacted:
 		return appendPlain(dst, kindCompacted, ev, nil)
+	case core.Shortened:
+		return appendPlain(dst, kindShortened, ev, nil)
 	case core.Reverted:
 		return appendPlain(dst, kindReverted, ev, nil)
 	case core.Cited:
@@ -329,6 +332,8 @@ func (d *Decoder) known(kind string, v []byte) core.Event {
 		return plainEvent[core.Flagged](v)
 	case kindCompacted:
 		return plainEvent[core.Compacted](v)
+	case kindShortened:
+		return plainEvent[core.Shortened](v)
 	case kindReverted:
 		return plainEvent[core.Reverted](v)
 	case kindCited:

@@ -96,7 +96,7 @@ func Samples() []core.Event {
 		core.CallOutput{Call: "c1", Text: "wrote 1 line\n"},
 		with(func(c *core.Call) { c.Title = "edit x.go: 50 %" }),
 		with(func(c *core.Call) {
-			c.State, c.End, c.Child = core.Succeeded, end, "s2"
+			c.State, c.End, c.Child, c.Spill = core.Succeeded, end, "s2", "/data/spills/output-1.txt"
 			c.Content = Blocks()
 			c.Output, c.Meta = json.RawMessage("{\n  \"lines\": 1\n}"), json.RawMessage(`{"vendor/x":[1,2.50,null]}`)
 		}),
@@ -169,10 +169,15 @@ func Samples() []core.Event {
 			Turn:    "t1",
 			Summary: "What was said: " + Awkward,
 			Auto:    true,
+			Step:    true,
 			Before:  130_000,
 			After:   900,
 			Shares:  []core.Share{{Part: "messages", Tokens: 900}},
 		},
+		core.Shortened{Turn: "t1", Excerpts: []core.Excerpt{
+			{Call: "c1", From: [2]int{0, 120}, To: [2]int{2, 7}, Note: "[lines 4–90 are left out " + Awkward + "]"},
+			{Message: "m1", From: [2]int{1, 0}, To: [2]int{2, 0}, Note: "[a picture is left out]"},
+		}},
 		core.Cited{Message: "m2", Link: core.Link{URI: "https://example.com/source", Name: "source", Title: "A source", Description: "of it", MIME: "text/html"}},
 		core.Moved{To: "s3", Title: "A copy"},
 		core.Reverted{

@@ -64,6 +64,7 @@ func Events() []core.Event {
 		core.Briefed{},
 		core.Flagged{},
 		core.Compacted{},
+		core.Shortened{},
 		core.Reverted{},
 		core.Cited{},
 		core.Moved{},

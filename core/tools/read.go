@@ -28,8 +28,8 @@ var readSpec = core.Spec{
 	Server: core.Native,
 	Name:   "read_file",
 	Title:  "Read a file",
-	Description: "Reads a text file, as it is, or a picture (PNG, JPEG, GIF, WebP). Returns at most 2000 lines or 50 KB; a note behind the text " +
-		"says how to go on. Text that the user has not saved yet is included where the editor offers it.",
+	Description: "Reads a text file, as it is, or a picture (PNG, JPEG, GIF, WebP). Returns at most 2000 lines or 50 KB; a note in the text or " +
+		"behind it says how to go on. Text that the user has not saved yet is included where the editor offers it.",
 	Schema: []byte(`{
   "type": "object",
   "properties": {
@@ -43,6 +43,8 @@ var readSpec = core.Spec{
 	Kind:       core.KindRead,
 	ReadOnly:   true,
 	Idempotent: true,
+	Offset:     "offset",
+	Limit:      "limit",
 }
 
 // span is the range of lines that read_file was asked for.

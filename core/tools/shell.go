@@ -203,7 +203,9 @@ func (s *toolset) runHere(ctx context.Context, inv core.Invocation, c shell.Comm
 	if err != nil {
 		printed += "\n[the whole output could not be kept: " + files.Cause(err).Error() + "]"
 	}
-	return s.shellResult(printed, end, took, c.Limit), printed, end, nil
+	res := s.shellResult(printed, end, took, c.Limit)
+	res.Spill = out.ref
+	return res, printed, end, nil
 }
 
 // ready checks the folder of a command again, and sets its environment and what starts it.

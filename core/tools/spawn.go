@@ -185,7 +185,7 @@ func (sp *delegation) run(ctx context.Context, inv core.Invocation) (core.Result
 
 // result describes the outcome of the task.
 func (sp *delegation) result(d delegate.Result) core.Result {
-	said := sp.set.bounded(d.Text)
+	said, spill := sp.set.bounded(d.Text)
 	if strings.TrimSpace(said) == "" {
 		said = fmt.Sprintf("[%s said nothing]", sp.agent.Name)
 	}
@@ -208,7 +208,7 @@ func (sp *delegation) result(d delegate.Result) core.Result {
 		how = "it was interrupted"
 	}
 	if how == "" {
-		return core.Result{Blocks: text(said).Blocks, Meta: sp.meta()}
+		return core.Result{Blocks: text(said).Blocks, Spill: spill, Meta: sp.meta()}
 	}
-	return core.Result{Blocks: text(said, "["+how+"]").Blocks, Failed: true, Meta: sp.meta()}
+	return core.Result{Blocks: text(said, "["+how+"]").Blocks, Spill: spill, Failed: true, Meta: sp.meta()}
 }

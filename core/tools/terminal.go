@@ -59,7 +59,7 @@ func (s *toolset) runTerminal(
 	out, end, err := v.await(ctx, c.Limit)
 	v.close(ctx)
 	took := time.Since(start)
-	printed := s.bounded(plainOutput(out.Text))
+	printed, spill := s.bounded(plainOutput(out.Text))
 	if out.Truncated {
 		printed = "[the beginning is missing]\n" + printed
 	}
@@ -71,7 +71,9 @@ func (s *toolset) runTerminal(
 		res.Failed = true
 		return res, true, "", nil
 	}
-	return s.shellResult(printed, end, took, c.Limit), true, "", nil
+	res = s.shellResult(printed, end, took, c.Limit)
+	res.Spill = spill
+	return res, true, "", nil
 }
 
 // open opens the terminal. If the turn is stopped meanwhile, it still waits a moment

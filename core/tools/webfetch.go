@@ -77,20 +77,23 @@ func (s *toolset) prepareFetch(_ context.Context, a *args) (*step, error) {
 
 // fetched returns a page as a result, limited like other outputs.
 func (s *toolset) fetched(p web.Page) core.Result {
-	return text(s.bounded(p.Text), notes(
+	shown, spill := s.bounded(p.Text)
+	res := text(shown, notes(
 		note(p.Cut, fmt.Sprintf("the page is larger than %d MiB: this is its beginning", web.MaxPage>>20)),
 		note(p.Text == "" || p.Text == "\n", "the page has no text"),
 	))
+	res.Spill = spill
+	return res
 }
 
 // bounded cuts a text to the limits of a result, and writes the whole of a longer one
-// to a file.
-func (s *toolset) bounded(whole string) string {
+// to a file, which it returns as well.
+func (s *toolset) bounded(whole string) (shown, spill string) {
 	out := newCapture(s.host.Spills(), s.most)
 	out.write(whole)
 	shown, err := out.result()
 	if err != nil {
 		shown += "\n[the whole text could not be kept: " + files.Cause(err).Error() + "]"
 	}
-	return shown
+	return shown, out.ref
 }

@@ -39,6 +39,9 @@ func Give(ctx context.Context, t *core.Turn, agent string, since core.Pos) (stri
 	)
 }
 
+// used begins the line about a call.
+const used = "Agent used "
+
 // said lists the messages and calls of a session from a position on, before a turn.
 func said(ctx context.Context, t *core.Turn, since core.Pos) (parts []string, err error) {
 	var text strings.Builder
@@ -73,14 +76,18 @@ func said(ctx context.Context, t *core.Turn, since core.Pos) (parts []string, er
 			text.WriteString(e.Text)
 		case core.CallChanged:
 			if e.Call.State.Ended() {
-				add("Agent used " + e.Call.Tool + ": " + display.Line(e.Call.Title, 200) + " (" + string(e.Call.State) + ")")
+				add(used + e.Call.Tool + ": " + display.Line(e.Call.Title, 200) + " (" + string(e.Call.State) + ")")
 			}
 		case core.Compacted:
 			if e.Summary == "" { // only the agent knows it, so what was said before still counts
 				break
 			}
 			flush()
-			parts = []string{"Summary: " + e.Summary}
+			kept := len(parts)
+			for e.Step && kept > 0 && strings.HasPrefix(parts[kept-1], used) {
+				kept--
+			}
+			parts = append([]string{"Summary: " + e.Summary}, parts[kept:]...)
 		}
 	}
 	flush()
