@@ -9,70 +9,24 @@ import (
 	"dragoman/core/inference"
 )
 
-// makeRoom replaces the conversation by a summary if the next request would fill too much
-// of the model's window. A failed summary is reported to the user, and not tried again in
-// this turn. An error means that the turn must end.
-func (c *conversation) makeRoom(ctx context.Context, t *core.Turn, model inference.Model, base int) error {
-	if !c.full(model.Info(), base) || c.gaveUp == t.ID() {
-		return nil
-	}
-	_, err := c.compactAuto(ctx, t, model, base, windowOf(model.Info()))
-	return err
-}
-
-// full reports whether the conversation should be summarized: it fills more than its
-// share, the model has given an answer that no summary covers, and the new part is
-// large enough to make room.
-func (c *conversation) full(info inference.ModelInfo, base int) bool {
-	const least = 10 // a summary must save at least a tenth of the window
-	h, window := c.history, windowOf(info)
-	fills := h.load.total(base)
-	return h.spoken && !info.Offline && float64(fills) > c.b.o.CompactAt*float64(window) &&
-		fills-(base+h.kept())/bytesPerToken > window/least
-}
-
-func windowOf(info inference.ModelInfo) int {
-	if info.Window > 0 {
-		return info.Window
-	}
-	return unknownWindow
-}
-
-// overflowed reports whether a model failed because the request was too long for it.
-func overflowed(err error) bool {
-	var e *inference.Error
-	return errors.As(err, &e) && e.Kind == inference.ErrContextLength
-}
-
-// shrink makes room after a request that was too long. done means that the request may
-// be repeated. An error means that the turn must end.
-func (c *conversation) shrink(
-	ctx context.Context, t *core.Turn, model inference.Model, base int,
-) (done bool, err error) {
-	if !c.history.spoken || c.gaveUp == t.ID() {
-		return false, nil
-	}
-	tooMany := (base + c.history.load.bytes) / bytesPerToken
-	return c.compactAuto(ctx, t, model, base, min(windowOf(model.Info()), tooMany/2))
-}
-
 // compactAuto is the automatic compact: a failure is reported to the user, and the turn
 // continues.
 func (c *conversation) compactAuto(
 	ctx context.Context, t *core.Turn, model inference.Model, base, window int,
-) (done bool, err error) {
-	s := summary{turn: t, model: model, base: base, window: window, auto: true}
-	err = c.compact(ctx, s)
+) error {
+	s := summary{turn: t, model: model, base: base, window: window, auto: true, step: c.history.step() != nil}
+	err := c.compact(ctx, s)
 	var none *noSummaryError
 	if !errors.As(err, &none) {
-		return err == nil, err
+		c.pace.summaries++
+		return err
 	}
 	c.gaveUp = t.ID()
 	text := fmt.Sprintf(
 		"The conversation nearly fills the model's window, and could not be summed up to make room: %v",
 		none.err,
 	)
-	return false, t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
+	return t.Emit(ctx, core.Notice{Severity: core.Warning, Text: text})
 }
 
 // compactNow is the compact that the user requested. It reports the result.
@@ -96,7 +50,7 @@ func (c *conversation) compactNow(
 		before := c.history.load.total(base)
 		err := c.compact(
 			ctx,
-			summary{turn: t, model: model, base: base, window: windowOf(model.Info()), focus: focus},
+			summary{turn: t, model: model, base: base, window: c.window(t, model.Info()), focus: focus},
 		)
 		if err != nil {
 			return err
@@ -110,6 +64,10 @@ func (c *conversation) compactNow(
 	return t.Emit(ctx, core.TextDelta{Message: t.NewMessage(), Text: text})
 }
 
+// leastSummary is what a summary may have in bytes, however small the window is; otherwise it may have
+// a quarter of the window.
+const leastSummary = 4 << 10
+
 // summary is a request for a summary.
 type summary struct {
 	turn   *core.Turn
@@ -117,6 +75,7 @@ type summary struct {
 	base   int // bytes of a request without its messages
 	window int // maximum number of tokens of a request
 	auto   bool
+	step   bool // the last calls and their results stay
 	focus  string
 }
 
@@ -138,6 +97,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 		return err
 	}
 	text, used, by, failed := c.summarize(ctx, s)
+	text = shorten(text, max(s.window/4*bytesPerToken, leastSummary))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -150,7 +110,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 		})
 	}
 	if failed == nil {
-		made := core.Compacted{Turn: t.ID(), Summary: text, Auto: s.auto, Before: before}
+		made := core.Compacted{Turn: t.ID(), Summary: text, Auto: s.auto, Step: s.step, Before: before}
 		made.After = c.history.after(made, s.base)
 		made.Shares = summarized(t.State().Shares, made.After)
 		events = append(events, made)
@@ -168,7 +128,7 @@ func (c *conversation) compact(ctx context.Context, s summary) error {
 func (h *history) after(e core.Compacted, base int) int {
 	n := base + len(summaryText(e.Summary, e.Auto, e.Auto))
 	if e.Auto {
-		n += h.kept()
+		n += h.kept(e.Step)
 	}
 	return max(1, n/bytesPerToken)
 }
@@ -179,7 +139,7 @@ func (c *conversation) summarize(
 	ctx context.Context,
 	s summary,
 ) (text string, all *core.Usage, by inference.ModelInfo, err error) {
-	past := c.history.past()
+	past := c.history.past(s.step)
 	if s.model.Info().Offline {
 		return digest(past), nil, s.model.Info(), nil
 	}

@@ -184,17 +184,20 @@ func TestCompacted(t *testing.T) {
 	})
 }
 
-// In the middle of a turn its calls and results are covered, and the user's messages
-// in it stay. The model is not offered tools for the summary, and sees no calls.
+// In the middle of a turn its calls and results are covered, except the last ones, which the
+// model has not seen, and the user's messages in it stay. The model is not offered tools for the
+// summary, and sees no calls.
 func TestCompactWithinTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		script := summarizes(coretest.Answer{}.Think("hm").Call("x9", "look", `{}`).Say("I looked."), func(n int, _ *inference.Request) coretest.Answer {
 			switch n {
 			case 0:
-				return coretest.Answer{}.Say("I look.").Call("x1", "look", `{"at":"a"}`).Use(core.Usage{In: 800, Out: 60})
+				return coretest.Answer{}.Say("I look.").Call("x1", "look", `{"at":"a"}`).Use(core.Usage{In: 760, Out: 60})
 			case 1:
-				return coretest.Answer{}.Call("x2", "look", `{"at":"b"}`).Use(core.Usage{In: 100, Out: 60})
+				return coretest.Answer{}.Call("x2", "look", `{"at":"b"}`).Use(core.Usage{In: 800, Out: 60})
+			case 2:
+				return coretest.Answer{}.Call("x3", "look", `{"at":"c"}`).Use(core.Usage{In: 100, Out: 60})
 			}
 			return coretest.Answer{}.Say("Seen.")
 		})
@@ -214,8 +217,9 @@ func TestCompactWithinTurn(t *testing.T) {
 		got := happened(r.until(id))
 		wantMessagesOf(t, asked(script, true)[0], `user: "Review everything."`, `assistant: "I look.\n\n[calls look with {\"at\":\"a\"}]"`,
 			quoted("[look returned]\nseen {\"at\":\"a\"}", instruction))
-		wantMessagesOf(t, asked(script, false)[1], quoted(summaryText("I looked.", true, true), "Review everything.", "and quickly"))
-		wantMessages(t, script, quoted(summaryText("I looked.", true, true), "Review everything.", "and quickly"), `assistant: x2=look({"at":"b"})`, `tool: x2=look "seen {\"at\":\"b\"}"`)
+		after := []string{quoted(summaryText("I looked.", true, true), "Review everything.", "and quickly"), `assistant: x2=look({"at":"b"})`, `tool: x2=look "seen {\"at\":\"b\"}"`}
+		wantMessagesOf(t, asked(script, false)[2], after...)
+		wantMessages(t, script, append(after, `assistant: x3=look({"at":"c"})`, `tool: x3=look "seen {\"at\":\"c\"}"`)...)
 		if strings.Contains(strings.Join(got, "\n"), "call x9") || strings.Count(strings.Join(got, "\n"), "I looked.") != 1 {
 			t.Errorf("the summary is said to the user, or ran a call:\n%s", strings.Join(got, "\n"))
 		}
@@ -418,15 +422,15 @@ func TestOverflow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				script := summarizes(test.summary, func(n int, _ *inference.Request) coretest.Answer {
 					switch n {
-					case 0:
-						return coretest.Answer{}.Call("x1", "look", `{}`)
-					case 1:
+					case 0, 1:
+						return coretest.Answer{}.Call(core.CallID(fmt.Sprint("x", n)), "look", `{}`)
+					case 2:
 						return coretest.Answer{Err: long}
 					}
 					return test.after
 				})
 				script.Is.Window = 0
-				r := start(t, script, setup{options: mini(Options{MaxRequests: 2}), tools: []core.Tool{tool("look")}})
+				r := start(t, script, setup{options: mini(Options{MaxRequests: 3}), tools: []core.Tool{tool("look")}})
 				defer r.close()
 				got := happened(r.turn("look around"))
 				got = got[slices.Index(got, "call x1 look succeeded allowed by the test")+1:]
@@ -470,7 +474,7 @@ func TestOverflowOfTheSummary(t *testing.T) {
 			case isSummary(*r):
 				return coretest.Answer{}.Say("I looked.").Use(core.Usage{In: 1})
 			case n < 20:
-				return coretest.Answer{}.Call(core.CallID(fmt.Sprint("x", n)), "look", `{}`)
+				return coretest.Answer{}.Call(core.CallID(fmt.Sprint("x", n)), "look", fmt.Sprintf(`{"n":%d}`, n))
 			}
 			return coretest.Answer{}.Say("Seen.")
 		}}

@@ -7,7 +7,9 @@
 // is one request, its answer and the calls of that answer. The history is the session's
 // log folded into messages for a model. A stretch is successive text, or successive
 // reasoning, of one answer. A summary replaces the conversation before it for the model;
-// users still see all of it.
+// users still see all of it. A step is an answer with calls and their results; it is unseen
+// until the model's next answer. An excerpt is what the model gets of a result or a message that
+// has no room as a whole.
 //
 // # What always holds
 //
@@ -28,9 +30,14 @@
 //   - The order and the names of the tools depend on the tools alone; the system
 //     prompt has no date. Each request begins with the previous one, so that services
 //     can cache it; only a summary breaks that.
-//   - A summary covers everything except the user's messages in the running turn.
-//     There are no two automatic summaries without an answer in between. Without
-//     a summary the history is unchanged.
+//   - A request fits the model's window. What is unseen has the room that is left, the newest
+//     most of it: an excerpt of it is made once, before the first request that has it, and recorded
+//     (Shortened). Every later request has the same excerpt.
+//   - A summary covers everything except the user's messages in the running turn and, if it is
+//     automatic, the unseen step. There are no two automatic summaries without an answer in
+//     between. Without a summary the history is unchanged.
+//   - A turn is summarized at most twice while the model only repeats calls of that turn. Then the
+//     user is asked whether it goes on.
 //   - With limits the model is asked through one that holds what each request takes, also for a
 //     summary and for a model that answers in place of another one.
 //   - A tool that was not offered is not run, even if others can use it.
@@ -72,6 +79,10 @@
 // A call through call_tool is proposed when its arguments are complete, because only
 // they contain the tool's name; in the history it is a call of that tool by its name.
 // The model may use that name the next time, or call_tool again.
+//
+// A step is not summarized before the model has seen it: it would read the same again, for ever.
+// It is cut rather than what is before it summarized, as long as it gets a quarter of the window, because
+// a summary loses what it leaves out, and an excerpt says how to read the rest.
 //
 // The size of a request is the provider's count for the last one, plus a quarter of
 // the bytes that were added since: a result can be larger than the remaining room, and

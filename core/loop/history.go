@@ -22,6 +22,8 @@ type history struct {
 	total    core.Usage // of the session
 	load     load
 	spoken   bool                // the model has given an answer that no summary covers
+	earlier  bool                // and one before its last answer
+	last     *entry              // its last answer, unless that is settled; nil: none
 	given    map[string]string   // instructions in the model's view, by file
 	refused  map[string][]string // keys of parts that are left out of requests, by model
 
@@ -36,8 +38,7 @@ type history struct {
 
 // entry is a message of the user, or an answer with the results of its calls.
 type entry struct {
-	user []core.Block   // of a message of the user
-	said core.MessageID // its id
+	user *message // of the user; nil: an answer
 
 	text         cappedText
 	thoughts     []*thought
@@ -47,7 +48,13 @@ type entry struct {
 	counted      bool         // its usage has arrived: it is complete
 	note         string       // in place of an answer
 	instructions []core.Block // of folders; after the results
-	steered      []core.Block // of the user, during the answer; after the instructions
+	steered      []*message   // of the user, during the answer; after the instructions
+}
+
+// message is a message of the user, or a note that stands as one.
+type message struct {
+	id core.MessageID
+	portion
 }
 
 type thought struct {
@@ -65,7 +72,8 @@ type use struct {
 	why          string // its reason at the last change before its end
 	ended        bool
 	failed       bool
-	result       []core.Block
+	result       portion
+	spill        string // the file with the whole of it
 }
 
 // follow folds the records after the history's place in the log. stale means that a
@@ -97,13 +105,15 @@ func (h *history) apply(ev core.Event) {
 			h.standing = e.Standing
 		}
 		if len(e.Prompt) > 0 {
-			h.entries = append(h.entries, &entry{user: e.Prompt, said: e.Message})
+			h.entries = append(h.entries, &entry{user: &message{e.Message, portion{blocks: e.Prompt}}})
 			h.load.bytes += weigh(e.Prompt)
 		}
 	case core.Expanded:
 		h.expand(e)
 	case core.Steered:
-		h.hear(e.Prompt)
+		h.hear(&message{e.Message, portion{blocks: e.Prompt}})
+	case core.Shortened:
+		h.shortened(e)
 	case core.Reverted:
 		h.reverted(e)
 	case core.Compacted:
@@ -125,7 +135,7 @@ func (h *history) apply(ev core.Event) {
 			h.cur.counted = true
 		}
 	case core.Missing:
-		h.hear([]core.Block{core.Text{Text: "(A part of this conversation was lost here.)"}})
+		h.hear(noteFor("(A part of this conversation was lost here.)"))
 	case core.Instructed:
 		h.instructed(e)
 	case core.Notice:
@@ -167,8 +177,20 @@ func (h *history) textDelta(e core.TextDelta) {
 		}
 		h.message = e.Message
 	}
+	h.speak(h.cur)
 	h.write(&h.cur.text, e.Text)
 	h.spoken = true
+}
+
+// speak notes that the model speaks in an answer: it has seen everything before that.
+func (h *history) speak(in *entry) {
+	if in == h.last {
+		return
+	}
+	for u := range h.unseen() {
+		u.whole = nil
+	}
+	h.last, h.earlier = in, h.spoken
 }
 
 // write appends to a text, and updates the size for the model.
@@ -178,14 +200,19 @@ func (h *history) write(c *cappedText, s string) {
 	h.load.bytes += min(c.size, maxText) - was
 }
 
-// hear adds blocks of the user's side: after the current answer, if there is one.
-func (h *history) hear(blocks []core.Block) {
-	h.load.bytes += weigh(blocks)
+// hear adds a message of the user's side: after the current answer, if there is one.
+func (h *history) hear(m *message) {
+	h.load.bytes += weigh(m.blocks)
 	if h.cur == nil {
-		h.entries = append(h.entries, &entry{user: blocks})
+		h.entries = append(h.entries, &entry{user: m})
 		return
 	}
-	h.cur.steered = append(h.cur.steered, blocks...)
+	h.cur.steered = append(h.cur.steered, m)
+}
+
+// noteFor returns a note for the model.
+func noteFor(text string) *message {
+	return &message{portion: portion{blocks: []core.Block{core.Text{Text: text}}}}
 }
 
 // thought returns a thought of the growing answer, or starts it.
@@ -198,6 +225,7 @@ func (h *history) thought(id core.ThoughtID) *thought {
 		}
 	}
 	a, t := h.answer(), &thought{id: id}
+	h.speak(a)
 	a.thoughts = append(a.thoughts, t)
 	return t
 }
@@ -209,6 +237,7 @@ func (h *history) call(c core.Call) {
 			h.open, h.used = map[core.CallID]*use{}, map[core.CallID]bool{}
 		}
 		a := h.answer()
+		h.speak(a)
 		u = &use{id: c.ID, in: a}
 		a.uses = append(a.uses, u)
 		h.open[c.ID], h.used[c.ID] = u, true
@@ -224,7 +253,7 @@ func (h *history) call(c core.Call) {
 	}
 	if c.State.Ended() {
 		u.end(c)
-		h.load.bytes += weigh(u.result)
+		h.load.bytes += weigh(u.result.blocks)
 		h.uses(c)
 		delete(h.open, c.ID)
 		return
@@ -233,18 +262,18 @@ func (h *history) call(c core.Call) {
 }
 
 // turnEnded closes the answer. A turn without one leaves a note; one that the model
-// refused leaves nothing.
+// refused leaves nothing. What the model has not seen is not settled: there may be no room for it.
 func (h *history) turnEnded(e core.TurnEnded) {
 	if e.Turn != h.turn { // it never began
 		return
 	}
 	h.turn, h.cur = "", nil
 	if e.Stop == core.StopRefusal {
-		h.entries, h.load = h.entries[:h.first], h.mark
+		h.entries, h.load, h.last = h.entries[:h.first], h.mark, nil
 	}
 	said, asked := false, false
 	for _, entry := range h.entries[h.first:] {
-		said, asked = said || entry.says(), asked || len(entry.user) > 0
+		said, asked = said || entry.says(), asked || entry.user != nil
 	}
 	if asked && !said {
 		h.entries = append(h.entries, &entry{note: noteOf(e)})
@@ -252,8 +281,18 @@ func (h *history) turnEnded(e core.TurnEnded) {
 	if len(h.open) > 0 {
 		return
 	}
-	h.settled = h.folded()
-	h.entries, h.first = nil, 0
+	n := len(h.entries)
+	if e.Stop != core.StopRefusal {
+		for range h.unseen() {
+			n = h.place()
+			break
+		}
+	}
+	h.settled = h.folded(h.entries[:n])
+	if n == len(h.entries) {
+		h.entries, h.last = nil, nil
+	}
+	h.entries, h.first = slices.Clone(h.entries[min(n, len(h.entries)):]), 0
 }
 
 // says reports whether a model would see the entry as an answer.
@@ -284,22 +323,23 @@ func noteOf(e core.TurnEnded) string {
 // messages returns the messages for a model. They share memory with the history, must not
 // be changed, and hold until the next call: those of the growing turn are written behind the
 // settled ones, so that a request costs nothing for the turns before it.
-func (h *history) messages() []inference.Message { return slices.Clip(h.folded()) }
+func (h *history) messages() []inference.Message { return slices.Clip(h.folded(h.entries)) }
 
-func (h *history) folded() []inference.Message {
+// folded returns the settled messages and those of entries, the next ones.
+func (h *history) folded(entries []*entry) []inference.Message {
 	n := len(h.settled)
 	need := 0
-	for _, e := range h.entries {
+	for _, e := range entries {
 		need += e.most()
 	}
 	if cap(h.settled)-n < need {
 		h.settled = slices.Grow(h.settled, max(need, n/4))
 	}
 	list := h.settled
-	if n > 0 && len(h.entries) > 0 && (list[n-1].Role == inference.RoleUser || len(h.entries[0].user) == 0) {
+	if n > 0 && len(entries) > 0 && (list[n-1].Role == inference.RoleUser || entries[0].user == nil) {
 		list = slices.Clone(list) // its last message may become a longer one
 	}
-	for _, e := range h.entries {
+	for _, e := range entries {
 		list = e.messages(list)
 	}
 	return list
@@ -307,11 +347,13 @@ func (h *history) folded() []inference.Message {
 
 // most returns the number of messages that an entry has at most.
 func (e *entry) most() int {
-	return min(len(e.user), 1) + 1 + len(e.uses) + min(len(e.instructions)+len(e.steered), 1)
+	return 2 + len(e.uses) + min(len(e.instructions)+len(e.steered), 1)
 }
 
 func (e *entry) messages(list []inference.Message) []inference.Message {
-	list = addUser(list, e.user)
+	if e.user != nil {
+		list = addUser(list, e.user.blocks)
+	}
 	uses := e.kept()
 	if e.says() {
 		list = addAnswer(list, e, uses)
@@ -319,7 +361,11 @@ func (e *entry) messages(list []inference.Message) []inference.Message {
 			list = append(list, inference.Message{Role: inference.RoleTool, Result: u.message()})
 		}
 	}
-	return addUser(addUser(list, e.instructions), e.steered)
+	list = addUser(list, e.instructions)
+	for _, m := range e.steered {
+		list = addUser(list, m.blocks)
+	}
+	return list
 }
 
 // addUser appends a message of the user; two messages in a row become one.
@@ -371,9 +417,10 @@ func addAnswer(list []inference.Message, e *entry, uses []*use) []inference.Mess
 // expand replaces the text of a command by its meaning.
 func (h *history) expand(e core.Expanded) {
 	n := len(h.entries) - 1
-	if n < 0 || h.entries[n].said != e.Message || len(h.entries[n].user) == 0 {
+	if n < 0 || h.entries[n].user == nil || h.entries[n].user.id != e.Message {
 		return
 	}
-	h.load.bytes += len(e.Text) - weigh(h.entries[n].user[:1])
-	h.entries[n].user = append([]core.Block{core.Text{Text: e.Text}}, h.entries[n].user[1:]...)
+	m := h.entries[n].user
+	h.load.bytes += len(e.Text) - weigh(m.blocks[:1])
+	m.blocks = append([]core.Block{core.Text{Text: e.Text}}, m.blocks[1:]...)
 }

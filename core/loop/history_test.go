@@ -333,9 +333,11 @@ func TestAnyHistory(t *testing.T) {
 		cut := r.IntN(len(events) + 1)
 		h := fold(events[:cut]...)
 		legal(t, seed, h.messages())
-		if past := h.past(); len(past) > 0 { // the messages for a summary, whenever one is requested
-			legal(t, seed, past)
-			legal(t, seed, addUser(script(past, r.IntN(2000)), words("sum it up")))
+		for _, step := range []bool{false, true} { // the messages for a summary, whenever one is requested
+			if past := h.past(step); len(past) > 0 {
+				legal(t, seed, past)
+				legal(t, seed, addUser(script(past, r.IntN(2000)), words("sum it up")))
+			}
 		}
 		for _, ev := range events[cut:] {
 			h.apply(ev)
@@ -393,7 +395,7 @@ func randomEvents(r *rand.Rand) (events []core.Event) {
 		m := core.MessageID(id("m"))
 		open := map[core.CallID]core.CallState{}
 		for range r.IntN(20) {
-			switch r.IntN(12) {
+			switch r.IntN(13) {
 			case 0, 1, 2:
 				events = append(events, text(m, id("x")))
 			case 3:
@@ -412,11 +414,16 @@ func randomEvents(r *rand.Rand) (events []core.Event) {
 			case 8:
 				events = append(events, core.Steered{Turn: turn, Prompt: words(id("s"))})
 			case 9:
-				events = append(events, core.Compacted{Turn: turn, Summary: id("z"), Auto: r.IntN(2) == 0, After: r.IntN(3)})
+				events = append(events, core.Compacted{Turn: turn, Summary: id("z"), Auto: r.IntN(2) == 0, Step: r.IntN(2) == 0, After: r.IntN(3)})
 			case 10:
 				events = append(events, core.Reverted{Files: []core.RevertedFile{{Path: id("/f")}}})
 			case 11:
 				events = append(events, core.UsageChanged{Turn: turn, Context: 1 + r.IntN(1000)})
+			case 12:
+				mark := func() [2]int { return [2]int{r.IntN(3), r.IntN(3)} }
+				events = append(events, core.Shortened{Turn: turn, Excerpts: []core.Excerpt{
+					{Call: core.CallID(fmt.Sprint("c", r.IntN(n+1))), From: mark(), To: mark(), Note: "[cut]"},
+				}})
 			}
 		}
 		for _, c := range sorted(open) {

@@ -15,13 +15,21 @@ type Instructions struct {
 }
 
 // instruct adds the instructions of the folders that calls have used since the last request. A
-// text is added once, again when it has changed, and again after a summary has replaced it.
-func (c *conversation) instruct(ctx context.Context, t *core.Turn) error {
+// text is added once, again when it has changed, and again after a summary has replaced it. It may
+// have a quarter of the window.
+func (c *conversation) instruct(ctx context.Context, t *core.Turn, window int) error {
+	most := window / 4 * bytesPerToken
 	paths := c.history.takeUsed()
 	if c.b.o.Instructions == nil || len(paths) == 0 {
 		return nil
 	}
 	list, warnings := c.b.o.Instructions(ctx, t.Meta(), paths)
+	list = slices.Clone(list)
+	for i, x := range list {
+		if list[i].Text = shorten(x.Text, most); list[i].Text != x.Text {
+			warnings = append(warnings, x.File+" is longer than a quarter of the model's window: the model gets its beginning and its end")
+		}
+	}
 	var events []core.Event
 	for _, w := range warnings {
 		if !slices.Contains(c.warned, w) {

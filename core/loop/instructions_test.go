@@ -91,3 +91,25 @@ func TestInstructionsAreKnownFromTheLog(t *testing.T) {
 		t.Errorf("%s, given %v", got, h.given)
 	}
 }
+
+// Instructions have a quarter of the window, and the user is told that they are longer.
+func TestLongInstructionsAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := mini(Options{Instructions: func(context.Context, core.Meta, []string) ([]Instructions, []string) {
+			return []Instructions{{"/w/sub/AGENTS.md", "BEGIN" + strings.Repeat(" more", 9000) + " END"}}, nil
+		}})
+		script := coretest.NewScript(coretest.Answer{}.Call("x1", "look", `{}`), coretest.Answer{}.Call("x2", "look", `{}`), coretest.Answer{}.Say("one"))
+		script.Is = inference.ModelInfo{ID: "script/model", Window: 8_000, Tools: true}
+		r := start(t, script, setup{options: o, tools: []core.Tool{reads("look", "/w/sub/a.go")}})
+		defer r.close()
+		got := happened(r.turn("hi"))
+		last := show(script.Requests()[2].Messages)
+		if len(last) > 9000 || strings.Count(last, "BEGIN") != 1 || strings.Count(last, " END") != 1 {
+			t.Errorf("the model was sent %d bytes: %.300s", len(last), last)
+		}
+		want := "/w/sub/AGENTS.md is longer than a quarter of the model's window: the model gets its beginning and its end"
+		if said := strings.Join(got, "\n"); strings.Count(said, want) != 1 {
+			t.Errorf("the user was told:\n%s", said)
+		}
+	})
+}

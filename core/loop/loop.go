@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -88,6 +89,8 @@ type conversation struct {
 	history *history
 	system  []Section   // of the last request
 	gaveUp  core.TurnID // the turn in which a summary failed
+	pace    progress    // of the turn
+	narrow  narrow      // the window, after a refusal
 	// searches is set once there were too many tools. It stays set, because services
 	// cache requests from their beginning, which is the list of tools.
 	searches bool
@@ -130,7 +133,7 @@ func (c *conversation) Run(ctx context.Context, t *core.Turn) (core.StopReason, 
 		if err := c.catchUp(ctx, t); err != nil {
 			return core.StopError, err
 		}
-		if err := c.instruct(ctx, t); err != nil {
+		if err := c.instruct(ctx, t, c.window(t, model.Info())); err != nil {
 			return core.StopError, err
 		}
 		stop, over, err := c.round(ctx, t, model)
@@ -163,18 +166,18 @@ func (c *conversation) round(
 	}
 	req, tools := c.request(t, model.Info(), specs)
 	base := beside(req)
-	if err := c.makeRoom(ctx, t, model, base); err != nil {
-		return core.StopError, true, err
+	if err := c.makeRoom(ctx, t, model, specs, base); err != nil {
+		return stopOf(err), true, err
 	}
 	req.Messages = c.messages(model.Info())
 	c.history.ask()
 	a, err := c.listen(ctx, t, model, req, tools)
 	if overflowed(err) {
-		switch done, failed := c.shrink(ctx, t, model, base); {
+		switch done, failed := c.shrink(ctx, t, model, specs, base); {
 		case failed != nil:
-			return core.StopError, true, failed
+			return stopOf(failed), true, failed
 		case done:
-			return c.round(ctx, t, model) // without an answer in between: it is not shrunk again
+			return c.round(ctx, t, model)
 		}
 	}
 	if err != nil {
@@ -184,9 +187,13 @@ func (c *conversation) round(
 		return a.stop, true, nil
 	}
 	if len(a.calls) > 0 {
+		c.pace.answered(t.ID(), a.calls)
 		err := c.run(ctx, t, a.calls)
 		if asked := t.Later(); len(asked) > 0 && err == nil {
-			return core.StopEnd, true, leave(ctx, t, asked, a.calls)
+			if err = c.catchUp(ctx, t); err == nil { // the text of the question counts as an answer to the results
+				err = c.fit(ctx, t, specs, base, c.window(t, model.Info()))
+			}
+			return core.StopEnd, true, errors.Join(err, leave(ctx, t, asked, a.calls))
 		}
 		return "", false, err
 	}
@@ -194,6 +201,15 @@ func (c *conversation) round(
 		return a.stop, true, nil
 	}
 	return "", false, nil // a new message needs an answer
+}
+
+// stopOf returns the reason for the end of a turn with an error.
+func stopOf(err error) core.StopReason {
+	var stuck *stuckError
+	if errors.As(err, &stuck) {
+		return core.StopLimit
+	}
+	return core.StopError
 }
 
 // tools returns the tools that are offered to the agent.

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type setup struct {
 	limits  core.Limits
 	client  core.Client // without a name: one for approvals only
 	command func(context.Context, *core.Turn, string) (core.CommandResult, bool, error)
+	dir     string // of the session; empty: /w
 }
 
 var allowed = coretest.Always(core.Verdict{Effect: core.Allow, Why: "allowed by the test"})
@@ -52,7 +54,8 @@ func start(t *testing.T, model inference.Model, s setup) *rig {
 	}
 	r := &rig{t: t, store: coretest.NewMemory()}
 	r.gateway = core.New(core.Config{Store: r.store, Node: "test", Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil })})
-	session, err := r.gateway.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: "/w"})
+	s.dir = cmp.Or(s.dir, "/w")
+	session, err := r.gateway.Create(t.Context(), core.Meta{Principal: core.Local, ID: "s", Cwd: s.dir, Roots: []string{s.dir}})
 	if err != nil {
 		t.Fatal(err)
 	}

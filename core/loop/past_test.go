@@ -145,7 +145,7 @@ func TestScript(t *testing.T) {
 			call(id, core.Proposed, args(`{"x":"`+strings.Repeat("a", 3000)+`"}`)), call(id, core.Succeeded, content(core.Text{Text: strings.Repeat("é", 20_000)}, core.Image{})),
 			ended(core.TurnID(fmt.Sprint(n)), core.StopEnd))
 	}
-	all := fold(events...).past()
+	all := fold(events...).past(false)
 	if len(all) != 40*3 {
 		t.Fatalf("%d messages", len(all))
 	}
@@ -169,7 +169,7 @@ func TestScript(t *testing.T) {
 	if script(nil, 100) != nil {
 		t.Error("nothing became something")
 	}
-	nobody := script(fold(core.TurnStarted{Turn: "1"}, text("m", strings.Repeat("x", 9000)), ended("1", core.StopEnd), started("2", "a"), text("n", "b"), ended("2", core.StopEnd)).past(), 10)
+	nobody := script(fold(core.TurnStarted{Turn: "1"}, text("m", strings.Repeat("x", 9000)), ended("1", core.StopEnd), started("2", "a"), text("n", "b"), ended("2", core.StopEnd)).past(false), 10)
 	legal(t, 0, nobody)
 	if nobody[0].Role != inference.RoleUser {
 		t.Errorf("%s", show(nobody))
@@ -182,7 +182,7 @@ func TestDigest(t *testing.T) {
 		id := core.TurnID(fmt.Sprint(n))
 		events = append(events, started(id, fmt.Sprint("prompt ", n, strings.Repeat(" word", 400))), text(core.MessageID(id), "yes"), ended(id, core.StopEnd))
 	}
-	got := strings.Split(digest(fold(events...).past()), "\n")
+	got := strings.Split(digest(fold(events...).past(false)), "\n")
 	if len(got) != 101 || !strings.HasPrefix(got[0], "- user: prompt 0 word") || got[1] != "- (300 more)" || got[100] != "- agent: yes" || len(got[0]) > 220 {
 		t.Errorf("%d lines:\n%s", len(got), strings.Join(got, "\n"))
 	}
