@@ -40,6 +40,7 @@ var zeroEvents = []Event{
 	Flagged{},
 	Archived{},
 	Compacted{},
+	Shortened{},
 	Reverted{},
 	Cited{},
 	Moved{},

@@ -177,11 +177,11 @@ func TestTurnBounds(t *testing.T) {
 func TestEveryEventIsShownOrListed(t *testing.T) {
 	silent := map[string]string{
 		"lines": "Opened Claimed PromptQueued TurnStarted Steered ThoughtDelta ThoughtEnded CallArgs CallOutput Asked Answered UsageChanged " +
-			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Reverted Cited Moved Truncated TurnEnded Offered Unknown",
+			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Shortened Reverted Cited Moved Truncated TurnEnded Offered Unknown",
 		"events": "Opened Claimed PromptQueued TurnStarted Steered Phase ThoughtStarted ThoughtEnded CallArgs CallOutput Answered UsageChanged " +
-			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Reverted Cited Moved Truncated Offered Unknown",
+			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Shortened Reverted Cited Moved Truncated Offered Unknown",
 		"entries": "Opened Claimed PromptQueued Phase ThoughtStarted ThoughtDelta ThoughtEnded CallArgs CallOutput Asked Answered UsageChanged " +
-			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Reverted Cited Moved Truncated Offered Unknown",
+			"TitleChanged Archived SettingsChanged Bound Flagged Expanded Compacted Shortened Reverted Cited Moved Truncated Offered Unknown",
 	}
 	f := turn{id: "t1", begun: true}
 	var page transcript
