@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/core"
 )
@@ -26,23 +25,6 @@ func TestCited(t *testing.T) {
 		v := newView("c", nil, "", offer.New(nil))
 		if got := string(v.cited(nil, c.link)); !strings.Contains(got, c.want) {
 			t.Errorf("%+v: got %s, want %s", c.link, got, c.want)
-		}
-	}
-}
-
-func TestAsideTexts(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{content.Compacted(core.Compacted{}), "The agent continues with a summary of the conversation above."},
-		{
-			content.Compacted(core.Compacted{Auto: true, Before: 9, After: 3}),
-			"The model's window was nearly full, so the conversation was compacted from 9 to 3 tokens. The agent continues with a summary of the conversation above.",
-		},
-		{content.Reverted(core.Reverted{}), "There were no file changes to undo."},
-		{content.Reverted(core.Reverted{Files: []core.RevertedFile{{Path: "/a"}}}), "File changes that were undone:\n- /a"},
-		{content.Reverted(core.Reverted{Files: []core.RevertedFile{{Path: "/a", Why: "it changed"}}}), "Files that were left as they are:\n- /a: it changed"},
-	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
 }

@@ -107,9 +107,9 @@ func encodeRecord(dst []byte, v *View, r core.Record) []byte {
 	case core.Truncated:
 		return v.truncated(dst)
 	case core.Compacted:
-		return v.systemText(dst, content.Compacted(e))
+		return v.systemText(dst, notices.Text(e))
 	case core.Reverted:
-		return v.systemText(dst, content.Reverted(e))
+		return v.systemText(dst, notices.Text(e))
 	case core.Opened, core.Claimed, core.Bound, core.Archived, core.Expanded, core.Shortened, core.Unknown: // not for people
 	case core.Moved: // the other chat is shown
 	case core.CallOutput: // no message has the output of a running call; toolCalled has all of it

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"dragoman/adapters/eca/content"
 	"dragoman/adapters/eca/offer"
 	"dragoman/adapters/proto/eca"
 	"dragoman/adapters/wire"
 	"dragoman/core"
 	"dragoman/core/fork"
+	"dragoman/core/notices"
 	"dragoman/core/workspace"
 )
 
@@ -142,7 +142,7 @@ func (s *Server) rollback(ctx context.Context, call *wire.Call, p eca.RollbackPa
 		if !messages {
 			undone, err := workspace.Rollback(ctx, s.opts.Gateway, att, at.front, false, true)
 			if err == nil && len(undone) == 0 {
-				c.behind(att.Head(), func() { c.remark(content.Reverted(core.Reverted{})) })
+				c.behind(att.Head(), func() { c.remark(notices.Text(core.Reverted{})) })
 			}
 			return err
 		}

@@ -18,6 +18,12 @@ func TestOf(t *testing.T) {
 		{core.FellBack{Model: "a/b", Instead: "c/d", Reason: "overloaded"}, core.Notice{Severity: core.Warning, Text: "a/b could not answer, so c/d is asked instead: overloaded"}},
 		{core.Instructed{File: "/w/AGENTS.md", Text: "long"}, core.Notice{Severity: core.Info, Text: "The agent has read the instructions in /w/AGENTS.md."}},
 		{core.Briefed{Agent: "bob", Text: "hello"}, core.Notice{Severity: core.Info, Text: "Agent bob was told:\n\nhello"}},
+		{core.Compacted{Auto: true, Before: 9000, After: 400}, core.Notice{Severity: core.Info, Text: "The model's window was nearly full, so the conversation was compacted from 9000 to 400 tokens. The agent continues with a summary of the conversation above."}},
+		{core.Compacted{}, core.Notice{Severity: core.Info, Text: "The agent continues with a summary of the conversation above."}},
+		{core.Reverted{Files: []core.RevertedFile{{Path: "/a"}, {Path: "/b", Why: "it has changed since"}}}, core.Notice{Severity: core.Info, Text: "File changes that were undone:\n- /a\nFiles that were left as they are:\n- /b: it has changed since"}},
+		{core.Reverted{}, core.Notice{Severity: core.Info, Text: "There were no file changes to undo."}},
+		{core.Cited{Link: core.Link{URI: "https://a.example", Title: "A"}}, core.Notice{Severity: core.Info, Text: "Source: A https://a.example"}},
+		{core.Foreign{Text: "an update"}, core.Notice{Severity: core.Info, Text: "an update"}},
 	} {
 		if n, ok := notices.Of(c.ev); !ok || n != c.want || notices.Text(c.ev) != c.want.Text {
 			t.Errorf("%T: %v %+v", c.ev, ok, n)

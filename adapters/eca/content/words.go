@@ -7,42 +7,6 @@ import (
 	"dragoman/core"
 )
 
-// Compacted reports that the agent remembers only a summary from now on. If the user asked for
-// that, the agent's answer has the numbers.
-func Compacted(e core.Compacted) string {
-	const summary = "The agent continues with a summary of the conversation above."
-	switch {
-	case !e.Auto:
-		return summary
-	case e.Before > 0 && e.After > 0:
-		return fmt.Sprintf("The model's window was nearly full, so the conversation was compacted from %d to %d tokens. %s", e.Before, e.After, summary)
-	}
-	return "The model's window was nearly full, so the conversation was compacted. " + summary
-}
-
-// Reverted lists the files that were restored and those that were not.
-func Reverted(e core.Reverted) string {
-	var done, left strings.Builder
-	for _, f := range e.Files {
-		if f.Why == "" {
-			done.WriteString("\n- " + f.Path)
-		} else {
-			left.WriteString("\n- " + f.Path + ": " + f.Why)
-		}
-	}
-	var parts []string
-	if done.Len() > 0 {
-		parts = append(parts, "File changes that were undone:"+done.String())
-	}
-	if left.Len() > 0 {
-		parts = append(parts, "Files that were left as they are:"+left.String())
-	}
-	if len(parts) == 0 {
-		return "There were no file changes to undo."
-	}
-	return strings.Join(parts, "\n")
-}
-
 // Name returns a name for content that is not text.
 func Name(b core.Block) string {
 	switch b := b.(type) {

@@ -73,7 +73,7 @@ func (s *screen) earlier(r core.Record) {
 		s.said(s.speaker(e.Origin), e.Prompt)
 	case core.Steered:
 		s.said(s.speaker(e.Origin), e.Prompt)
-	case core.TextDelta, core.PlanChanged, core.TurnEnded, core.Missing:
+	case core.TextDelta, core.PlanChanged, core.TurnEnded, core.Missing, core.Compacted:
 		s.record(r)
 	case core.CallChanged:
 		if e.Call.State.Ended() {

@@ -69,8 +69,6 @@ func (o *runOutput) record(r core.Record) {
 		o.asked(e.Ask)
 	case core.Notice:
 		o.note(o.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
-	case core.Missing, core.FellBack, core.Instructed, core.Briefed:
-		o.note(o.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
 		switch {
 		case e.Kind == core.PhaseRetrying && e.After > 0:
@@ -86,6 +84,10 @@ func (o *runOutput) record(r core.Record) {
 		o.usage = o.usage.Add(e.Last)
 	case core.TurnEnded:
 		o.end(e)
+	default:
+		if text := notices.Text(r.Event); text != "" {
+			o.note(o.Warm(display.Line(text, 1000)))
+		}
 	}
 }
 

@@ -198,8 +198,6 @@ func (s *screen) record(r core.Record) {
 		s.line(s.Warm(string(e.Severity) + ": " + display.Line(e.Text, 1000)))
 	case core.Missing:
 		s.line(s.Warm(display.Printable(e.Text)))
-	case core.FellBack, core.Instructed, core.Briefed:
-		s.line(s.Warm(display.Line(notices.Text(r.Event), 1000)))
 	case core.Phase:
 		switch {
 		case e.Kind == core.PhaseRetrying && e.After > 0:
@@ -213,6 +211,10 @@ func (s *screen) record(r core.Record) {
 			s.failure(display.Printable(text))
 		} else if text != "" {
 			s.line(s.Warm(display.Printable(text)))
+		}
+	default:
+		if text := notices.Text(r.Event); text != "" {
+			s.line(s.Warm(display.Line(text, 1000)))
 		}
 	}
 }

@@ -121,14 +121,14 @@ func (t *Transcript) Record(r core.Record) {
 		t.block("_" + string(e.Severity) + ": " + display.Line(e.Text, 500) + "_")
 	case core.Missing:
 		t.block("_" + display.Printable(e.Text) + "_")
-	case core.FellBack, core.Instructed, core.Briefed:
-		t.block("_" + display.Line(notices.Text(r.Event), 500) + "_")
 	case core.TurnEnded:
 		if text := endText(e); text != "" {
 			t.block("_" + display.Printable(text) + "_")
 		}
-	case core.Truncated:
-		t.block("_What stood behind this point was taken back._")
+	default:
+		if text := notices.Text(r.Event); text != "" {
+			t.block("_" + display.Line(text, 500) + "_")
+		}
 	}
 }
 
