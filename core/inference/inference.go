@@ -128,6 +128,7 @@ type ErrorKind string
 
 const (
 	ErrAuth          ErrorKind = "auth"
+	ErrQuota         ErrorKind = "quota" // used up: the account needs credit, or another plan
 	ErrRateLimit     ErrorKind = "rate limit"
 	ErrOverloaded    ErrorKind = "overloaded"
 	ErrContextLength ErrorKind = "context length"
@@ -157,7 +158,7 @@ func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case ErrRateLimit, ErrOverloaded, ErrServer, ErrNetwork:
 		return true
-	case ErrAuth, ErrContextLength, ErrBadRequest, ErrSafety, ErrTruncated:
+	case ErrAuth, ErrQuota, ErrContextLength, ErrBadRequest, ErrSafety, ErrTruncated:
 		return false
 	}
 	return false

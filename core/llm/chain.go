@@ -254,6 +254,7 @@ func (m *chain) failed(err error, cred credentials, seen *statusRecorder) *infer
 	e, _ := r.complained(complaint{message: err.Error()}, status, cred)
 	if seen.header != nil {
 		e.RequestID, e.RetryAfter = requestID(seen.header), retryAfter(seen.header, status)
+		e.Hint = untilWhen(e)
 	}
 	return e
 }

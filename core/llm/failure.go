@@ -2,6 +2,8 @@ package llm
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,10 +160,13 @@ func (c complaint) sort(status int) (kind inference.ErrorKind, again bool) {
 		return false
 	}
 	switch {
+	case status == 402,
+		status < 500 && has("insufficient_quota", "billing_hard_limit", "credit balance", "insufficient balance", "insufficient credit",
+			"insufficient funds", "out of credit", "exceeded your monthly"):
+		return inference.ErrQuota, false
 	case status == 401,
-		status == 402,
 		status == 403,
-		has("insufficient_quota", "invalid_api_key", "authentication_error"):
+		has("invalid_api_key", "authentication_error"):
 		return inference.ErrAuth, false
 	case status == 413,
 		(status < 429 || status == 500) && has("context_length", "context length", "context window", "prompt is too long",
@@ -190,8 +195,8 @@ func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) 
 	if c.message == "" && readErr != nil {
 		c.message = "its reason could not be read"
 	}
-	if strings.Contains(resp.Header.Get("Content-Type"), "text/html") {
-		c.message = errWebPage.Error()
+	if isPage(resp.Header.Get("Content-Type"), b) {
+		c.message = errWebPage.Error() + pageTitle(b)
 	}
 	if c.message == "" {
 		c.message = http.StatusText(resp.StatusCode)
@@ -199,11 +204,43 @@ func (m *remote) refused(resp *http.Response, body io.Reader, cred credentials) 
 	e, again := m.complained(c, resp.StatusCode, cred)
 	e.RequestID = requestID(resp.Header)
 	e.RetryAfter = retryAfter(resp.Header, resp.StatusCode)
+	e.Hint = untilWhen(e)
 	if resp.StatusCode/100 == 3 {
 		e.Message = "the service redirects to " + cred.redact(resp.Header.Get("Location"))
 		e.Hint = fmt.Sprintf("Set base_url of the provider %s to where the service is", m.p.Name)
 	}
 	return again, e
+}
+
+// isPage reports whether an answer is a web page, whatever its type says.
+func isPage(contentType string, body []byte) bool {
+	head := strings.ToLower(string(body[:min(len(body), 200)]))
+	return strings.Contains(contentType, "text/html") || strings.HasPrefix(strings.TrimSpace(head), "<!doctype html") ||
+		strings.HasPrefix(strings.TrimSpace(head), "<html")
+}
+
+// pageTitle returns the title of a web page, behind a colon; "": it has none.
+func pageTitle(page []byte) string {
+	_, rest, ok := strings.Cut(string(page), "<title>")
+	title, _, closed := strings.Cut(rest, "<")
+	title = strings.Join(strings.Fields(title), " ")
+	if !ok || !closed || title == "" {
+		return ""
+	}
+	return ": " + title
+}
+
+// untilWhen returns the advice of an error, with the time up to which the service asks to wait.
+func untilWhen(e *inference.Error) string {
+	const least = time.Minute // shorter times are over when they have been read
+	if e.Kind != inference.ErrRateLimit && e.Kind != inference.ErrOverloaded || e.RetryAfter < least {
+		return e.Hint
+	}
+	at, layout := time.Now().Add(e.RetryAfter), "15:04"
+	if e.RetryAfter > 12*time.Hour {
+		layout = "Monday, 2 January, 15:04"
+	}
+	return "Try again after " + at.Format(layout) + ", as the service asks, or use another model"
 }
 
 // complained makes an error from a complaint. status is the answer's, or 0 for a
@@ -221,10 +258,10 @@ func (m *remote) complained(c complaint, status int, cred credentials) (e *infer
 // hint returns advice for the user, or "".
 func (m *remote) hint(kind inference.ErrorKind, status int, cred credentials) string {
 	switch kind {
+	case inference.ErrQuota:
+		return fmt.Sprintf("The account at %s may be out of credit", m.p.Name)
 	case inference.ErrAuth:
 		switch {
-		case status == 402 || status == 429:
-			return fmt.Sprintf("The account at %s may be out of credit", m.p.Name)
 		case cred.key == "" && m.p.KeyHint != "":
 			return "No key was sent. " + m.p.KeyHint
 		case m.p.KeyHint != "":
@@ -259,13 +296,17 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 	var op *net.OpError
 	var dns *net.DNSError
 	var timeout net.Error
+	if hint := certificateHint(err); hint != "" {
+		e.Hint = hint
+		return false, e
+	}
 	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "invalid proxy"):
+		e.Hint = m.proxyHint()
 	case errors.As(err, &dns):
 		e.Hint = "Check the network, and base_url of the provider " + m.p.Name
 	case errors.As(err, &op) && op.Op == "dial":
 		e.Hint = fmt.Sprintf("Is the server running at %s?", m.address())
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		e.Hint = "Check the proxy that the environment names"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Hint = "Try again later, or use another model"
 	case errors.As(err, &op),
@@ -278,6 +319,43 @@ func (m *remote) unreachable(err error) (again bool, _ error) {
 		e.Hint = "Check base_url of the provider " + m.p.Name
 	}
 	return false, e
+}
+
+// certificateHint returns advice about a connection that failed because of TLS; "": it failed for another reason.
+func certificateHint(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var other x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var plain tls.RecordHeaderError
+	through := ""
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "proxyconnect" {
+		through = "proxy"
+	}
+	switch {
+	case errors.As(err, &unknown), strings.Contains(err.Error(), "certificate is not trusted"):
+		return "The certificate is signed by an authority that is not trusted here. If your company's proxy signs it, set SSL_CERT_FILE " +
+			"to a file with the company's certificate; on macOS and Windows add it to the system's"
+	case errors.As(err, &other):
+		return "The certificate is for another host. Check the host in base_url, and the network's proxy"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "The certificate is not valid now. Check the clock of this machine"
+	case through == "" && (errors.As(err, &plain) || strings.Contains(err.Error(), "HTTP response to HTTPS client")):
+		return "The service does not speak TLS. base_url may have to begin with http:// instead of https://"
+	}
+	return ""
+}
+
+// proxyHint returns advice about the proxy that the environment names.
+func (m *remote) proxyHint() string {
+	name := "HTTPS_PROXY"
+	if m.base.Scheme == "http" {
+		name = "HTTP_PROXY"
+	}
+	at := ""
+	if u, err := http.ProxyFromEnvironment(&http.Request{URL: m.base}); err == nil && u != nil {
+		at = " (" + u.Redacted() + ")"
+	}
+	return "Check the proxy in " + name + at + ": the host, the port, and the scheme, which is http:// for most proxies, also for HTTPS"
 }
 
 // broken makes an error from an answer that began well and failed later.

@@ -2,10 +2,14 @@ package llm
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +22,7 @@ import (
 
 // TestChatFailures: the messages for users when a service refuses.
 func TestChatFailures(t *testing.T) {
+	anHourLater := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC).Local().Format("15:04") // by the clock of the bubble
 	tests := []struct {
 		name   string
 		status int
@@ -58,9 +63,9 @@ func TestChatFailures(t *testing.T) {
 			want: `model svc/m: bad request (HTTP 422): [{"loc":["body","x"],"msg":"Extra inputs are not permitted"}]`,
 		},
 		{
-			name: "quota", status: 429, kind: inference.ErrAuth, tries: 1,
+			name: "quota", status: 429, kind: inference.ErrQuota, tries: 1,
 			body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
-			want: "model svc/m: auth (HTTP 429): You exceeded your current quota. The account at svc may be out of credit",
+			want: "model svc/m: quota (HTTP 429): You exceeded your current quota. The account at svc may be out of credit",
 		},
 		{
 			name: "safety", status: 400, kind: inference.ErrSafety, tries: 1,
@@ -91,7 +96,27 @@ func TestChatFailures(t *testing.T) {
 				"X-Ratelimit-Remaining-Tokens": "9", "X-Ratelimit-Reset-Tokens": "1s",
 			},
 			body: `{"error":{"message":"Rate limit reached"}}`,
-			want: "model svc/m: rate limit (HTTP 429): Rate limit reached. Try again later, or use another model",
+			want: "model svc/m: rate limit (HTTP 429): Rate limit reached. Try again after " + anHourLater + ", as the service asks, or use another model",
+		},
+		{
+			name: "retry after", status: 429, kind: inference.ErrRateLimit, tries: 1, header: map[string]string{"Retry-After": "3600"},
+			body: `{"error":{"message":"Slow down"}}`,
+			want: "model svc/m: rate limit (HTTP 429): Slow down. Try again after " + anHourLater + ", as the service asks, or use another model",
+		},
+		{
+			name: "credit", status: 400, kind: inference.ErrQuota, tries: 1,
+			body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`,
+			want: "model svc/m: quota (HTTP 400): Your credit balance is too low to access the Anthropic API. The account at svc may be out of credit",
+		},
+		{
+			name: "payment", status: 402, kind: inference.ErrQuota, tries: 1,
+			body: `{"error":{"message":"Insufficient Balance","type":"unknown_error"}}`,
+			want: "model svc/m: quota (HTTP 402): Insufficient Balance. The account at svc may be out of credit",
+		},
+		{
+			name: "gateway's page", status: 502, kind: inference.ErrServer, tries: 4, header: map[string]string{"Content-Type": "text/plain"},
+			body: "\n<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502</h1></body></html>",
+			want: "model svc/m: server (HTTP 502): the service answered with a web page: 502 Bad Gateway",
 		},
 	}
 	for _, tt := range tests {
@@ -281,4 +306,35 @@ func FuzzComplaint(f *testing.F) {
 			t.Errorf("%+v", e)
 		}
 	})
+}
+
+// The advice after a connection that failed names its cause: the company's certificate, the scheme, the proxy.
+func TestHintsNameTheCause(t *testing.T) {
+	secure, plain := httptest.NewTLSServer(http.NotFoundHandler()), httptest.NewServer(http.NotFoundHandler())
+	defer secure.Close()
+	defer plain.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tr := newTransport()
+	tr.Proxy = nil
+	for base, want := range map[string]string{
+		secure.URL + "/v1": "set SSL_CERT_FILE to a file with the company's certificate",
+		strings.Replace(plain.URL, "http:", "https:", 1) + "/v1": "base_url may have to begin with http://",
+	} {
+		r := New(Config{Providers: []Provider{{Name: "svc", Kind: KindOpenAIChat, BaseURL: base}}, Transport: tr})
+		h := coretest.Hear(t.Context(), t, model(t, r), coretest.ModelRequest(), nil)
+		r.Close()
+		if h.Err == nil || !strings.Contains(h.Err.Error(), want) || strings.Contains(h.Err.Error(), "Check base_url of the provider") {
+			t.Errorf("%s: %v, want %s", base, h.Err, want)
+		}
+	}
+	m := remoteFor("https://svc.test/v1", KindOpenAIChat)
+	for _, err := range []error{
+		&net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "http", Err: "no such host"}}},
+		&net.OpError{Op: "proxyconnect", Net: "tcp", Err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}},
+		errors.New(`invalid proxy address "::": missing protocol scheme`),
+	} {
+		if again, e := m.unreachable(err); again || !strings.Contains(e.Error(), "Check the proxy in HTTPS_PROXY") {
+			t.Errorf("%v: %v", err, e)
+		}
+	}
 }

@@ -77,6 +77,7 @@ func passes(err error) bool {
 	}
 	switch e.Kind {
 	case inference.ErrAuth,
+		inference.ErrQuota,
 		inference.ErrRateLimit,
 		inference.ErrOverloaded,
 		inference.ErrServer,

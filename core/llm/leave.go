@@ -131,7 +131,7 @@ func refusesParts(e *inference.Error) bool {
 		return e.Status == http.StatusInternalServerError || e.Status == http.StatusNotImplemented
 	case inference.ErrContextLength: // in bytes, most of which are pictures
 		return e.Status == http.StatusRequestEntityTooLarge
-	case inference.ErrAuth, inference.ErrRateLimit, inference.ErrOverloaded, inference.ErrNetwork, inference.ErrTruncated:
+	case inference.ErrAuth, inference.ErrQuota, inference.ErrRateLimit, inference.ErrOverloaded, inference.ErrNetwork, inference.ErrTruncated:
 	}
 	return false
 }

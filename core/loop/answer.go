@@ -27,6 +27,7 @@ type answer struct {
 	isUsed  func(core.CallID) bool
 
 	begun   bool // the model has sent something since the last wait
+	spoken  bool // it has written a word or made a call
 	block   int  // of the open stretch
 	message core.MessageID
 	thought core.ThoughtID
@@ -77,6 +78,9 @@ func (c *conversation) listen(
 			Context: a.usage.In + a.usage.Out, Window: a.model.Window, Model: a.model.ID,
 			Shares: c.shares(req, a.usage.In+a.usage.Out, a.usage.Out), CompactAt: c.compactPercent(),
 		})
+	}
+	if err == nil && !a.spoken && a.stop == core.StopEnd {
+		events = append(events, core.Notice{Severity: core.Warning, Text: fmt.Sprintf("%s ended its answer without a word. Ask again, or choose another model.", a.model.ID)})
 	}
 	if emitted := t.Emit(ctx, events...); err == nil {
 		err = emitted
@@ -195,6 +199,7 @@ func (a *answer) text(d inference.Delta) []core.Event {
 	if d.Text == "" {
 		return nil
 	}
+	a.spoken = true
 	events := a.speaks(nil)
 	if a.message == "" || a.block != d.Block {
 		events = a.closeStretch(events)
@@ -246,6 +251,7 @@ func (a *answer) closeStretch(events []core.Event) []core.Event {
 }
 
 func (a *answer) start(d inference.Delta) []core.Event {
+	a.spoken = true
 	events := a.closeStretch(a.speaks(nil))
 	events = append(events, whileWaiting(a.t, a.calls)...)
 	h := &modelCall{id: d.ToolID, block: d.Block, bad: errUnfinished}
