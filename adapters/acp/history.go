@@ -22,6 +22,7 @@ type history struct {
 	calls        map[string]*acp.ToolCall // all that the updates of open calls have said
 	text         growing
 	last         []kept
+	buf          []byte
 }
 
 // growing is a message that may go on.
@@ -42,11 +43,12 @@ func (v *View) remember() {
 	v.history.Now = func(key string) []byte { return v.history.told(v, key) }
 }
 
-// told returns what there is to be told of a call.
+// told returns what there is to be told of a call, until it is called again.
 func (h *history) told(v *View, id string) []byte {
 	c := h.calls[id]
 	delete(h.calls, id)
-	return appendUpdate(nil, v, *c)
+	h.buf = appendUpdate(h.buf[:0], v, *c)
+	return h.buf
 }
 
 // update takes an update of the session.

@@ -74,7 +74,7 @@ func (p *past) encode(dst []byte, v *View, r core.Record) []byte {
 	case len(lines) == 0:
 		return dst
 	case p.Open(key):
-		return p.End(dst, key, slices.Clone(lines))
+		return p.End(dst, key, lines)
 	}
 	dst = p.endText(dst, v)
 	at := len(dst)

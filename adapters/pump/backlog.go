@@ -1,5 +1,7 @@
 package pump
 
+import "bytes"
+
 // MaxHeld limits what a Backlog holds back, in bytes.
 const MaxHeld = 2 << 20
 
@@ -40,9 +42,13 @@ func (b *Backlog) Begin(key string) {
 	b.open[key] = s
 }
 
-// End ends a thing, with the messages about it.
+// End ends a thing, with the messages about it, which it does not keep.
 func (b *Backlog) End(dst []byte, key string, lines []byte) []byte {
-	b.end(b.open[key], lines)
+	s := b.open[key]
+	if b.queue[0] != s {
+		lines = bytes.Clone(lines)
+	}
+	b.end(s, lines)
 	return b.flush(dst)
 }
 
