@@ -94,14 +94,13 @@ type Extras struct {
 	Subscribe    func(uri string) bool                                 // reports whether clients can subscribe to a resource
 }
 
-// DefaultInstructions are the calling model's instructions for the tools.
-const DefaultInstructions = `Each session is a conversation with a coding agent that works in one directory.
-agent_prompt starts a session, or continues one when given its session_id, and returns the agent's answer.
-The result's member next names the tool to call next, if there is one. With status "running" that is agent_wait, with the same session_id and turn_id, until the turn has ended.
-With status "awaiting_approval" ask the user about each pending approval and question, then call agent_approve; never decide for the user. Where an approval's note says that the client's user is asked, call agent_wait instead. What only a person may allow agent_approve can only reject.
-agent_cancel stops a turn. A session runs one turn at a time: a prompt to a busy one is refused.
-session_list and session_get find earlier sessions and what was said in them; session_close ends work with one.
-A session's transcript, and the changes of a turn, are resources too: dragoman://session/ID/transcript, dragoman://session/ID/turn/TURN/diff.`
+// DefaultInstructions are the calling model's instructions for the tools. Clients show a model about 2 KiB
+// of a server's, and those of other servers may follow these.
+const DefaultInstructions = `A session is a conversation with a coding agent in one directory.
+agent_prompt starts a session, or continues the one of session_id.
+Call the tool that a result names as next, with the same ids, until the turn has ended.
+Ask the user about each pending approval and question, then call agent_approve; never decide for the user.
+session_list and session_get find earlier sessions. Transcripts and changes are resources: dragoman://session/ID/transcript, dragoman://session/ID/turn/TURN/diff.`
 
 // Server serves MCP clients. It may serve several at once.
 type Server struct {

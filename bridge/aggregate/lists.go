@@ -364,6 +364,9 @@ func (s *side) putAddresses(k kind, snap *snapshot, all []listedItem) (marked ma
 		}
 		snap.items = append(snap.items, words)
 	}
+	if k == resourceList && len(s.said()) > 0 {
+		snap.items = append(snap.items, instructionsItem)
+	}
 	if k == templateList {
 		sortRoutes(routes)
 		s.mu.Lock()

@@ -54,6 +54,7 @@ func newPart(s *side, export *upstream.Export, hops int) *part {
 	}
 	if export != nil {
 		p.server, p.view, p.keeper = export.Server, export.View(&s.consents), export.NewKeeper(p, s.caller.dir)
+		p.late = export.Introduction().Late
 	}
 	return p
 }

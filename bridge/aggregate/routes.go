@@ -140,6 +140,10 @@ func (s *side) locate(life, ctx context.Context, uri string) (p *part, own strin
 
 // located passes a request about a resource to its server.
 func (s *side) located(ctx context.Context, call *wire.Call, q request) {
+	if q.uri == instructionsURI && call.Method == proto.MethodReadResource {
+		s.readInstructions(call)
+		return
+	}
 	if p, own := s.owner(q.uri); p != nil {
 		s.toLocated(call, q.at(own), p)
 		return

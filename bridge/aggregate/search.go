@@ -85,12 +85,11 @@ func (s *side) search(ctx context.Context, call *wire.Call, q request) {
 		s.mu.Lock()
 		hidden := s.hidden
 		s.mu.Unlock()
-		result := []wire.Member{
-			wire.Set(
-				"content",
-				wire.JSON([]map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}}),
-			),
+		content := []map[string]string{{"type": "text", "text": toolsearch.Answer(hidden, q.args)}}
+		if more := s.saidOf(content[0]["text"]); more != "" {
+			content = append(content, map[string]string{"type": "text", "text": more})
 		}
+		result := []wire.Member{wire.Set("content", wire.JSON(content))}
 		if s.modern() {
 			result = append(result, wire.Set("resultType", wire.JSON(proto.ResultComplete)))
 		}

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/creachadair/jrpc2"
 
@@ -17,7 +15,6 @@ import (
 	"dragoman/adapters/wire"
 	"dragoman/bridge/upstream"
 	"dragoman/core"
-	"dragoman/core/display"
 	"dragoman/core/inference"
 	"dragoman/core/toolsearch"
 )
@@ -235,27 +232,6 @@ func (s *side) discover(call *wire.Call, q request) {
 	})
 }
 
-// meetFor limits how long a client waits for the instructions of servers that have never been
-// started.
-const meetFor = 3 * time.Second
-
-// meet starts the servers that have never been started, and waits for them for a while: a client
-// gets their instructions only once, when it begins.
-func (s *side) meet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, min(meetFor, s.caller.agg.box.Grace()))
-	defer cancel()
-	var met sync.WaitGroup
-	for _, p := range s.parts()[1:] {
-		if !p.export.Introduction().Known {
-			met.Go(func() { _, _ = p.acquire(ctx, false) }) // if it comes later, the next client gets its instructions
-		}
-	}
-	met.Wait()
-}
-
-// maxSaid limits a server's instructions, in bytes.
-const maxSaid = 4000
-
 // introduced adds the capabilities and instructions of the servers to those of our agent.
 func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	var r struct {
@@ -276,17 +252,5 @@ func (s *side) introduced(res json.RawMessage) json.RawMessage {
 	if s.hasTasks() { // each tool declares whether it can run as a task
 		r.Caps["tasks"] = json.RawMessage(`{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 	}
-	text := r.Instructions
-	for _, p := range s.parts()[1:] {
-		if said := strings.TrimSpace(display.Seen(p.export.Introduction().Instructions)); said != "" {
-			if len(said) > maxSaid {
-				said = display.Cut(said, maxSaid) + " …"
-			}
-			text += "\n\nThe MCP server " + p.server.Name + " says of itself:\n" + said
-		}
-	}
-	if notices := loginNotices(s.parts()); notices != "" {
-		text += "\n\n" + notices
-	}
-	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(text)))
+	return wire.Edit(res, wire.Set("capabilities", wire.JSON(r.Caps)), wire.Set("instructions", wire.JSON(s.instructions(r.Instructions))))
 }

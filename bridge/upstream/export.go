@@ -157,17 +157,25 @@ type Introduction struct {
 	Instructions string
 	Refused      bool // it has refused version 2026-07-28
 	Known        bool // it has been started
+	Late         bool // a client has waited for it in vain, and it has never answered any
 }
 
 // Introduction returns the server's last description of itself.
 func (e *Export) Introduction() Introduction {
 	e.box.mu.Lock()
-	defer e.box.mu.Unlock()
-	return e.box.introduced[e.Server.Name]
+	i := e.box.introduced[e.Server.Name]
+	e.box.mu.Unlock()
+	if !i.Known {
+		i.Late = e.box.lates.has(e.Server) && len(e.Pinned()) == 0
+	}
+	return i
 }
 
 // Introduce stores the server's description of itself.
 func (e *Export) Introduce(i Introduction) {
+	if i.Known {
+		e.box.lates.note(e.Server, false)
+	}
 	e.box.mu.Lock()
 	defer e.box.mu.Unlock()
 	if e.box.introduced == nil {
@@ -175,6 +183,9 @@ func (e *Export) Introduce(i Introduction) {
 	}
 	e.box.introduced[e.Server.Name] = i
 }
+
+// IsLate records that a client has waited for the server in vain.
+func (e *Export) IsLate() { e.box.lates.note(e.Server, true) }
 
 // listing lists the tools over a connection of the box's own, which belongs to no session; ok is
 // false if the server's version may have no list of tools.

@@ -18,6 +18,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/board"
 	"dragoman/core/child"
+	"dragoman/core/datadir"
 	"dragoman/core/display"
 )
 
@@ -89,6 +90,8 @@ type Options struct {
 	// AgreedFile stores the programs of clients to which the user has agreed permanently; empty:
 	// each process asks again.
 	AgreedFile string
+	// LateFile stores the servers that clients have waited for in vain; empty: each process finds out.
+	LateFile string
 	// Tokens stores the logins to servers that require one; nil: logins are impossible.
 	Tokens login.Store
 	// Audit receives each call of a tool by an MCP client, when the call ends. It must not block;
@@ -136,6 +139,7 @@ type Box struct {
 	masks  *masks.Masks
 
 	outages outages
+	lates   lates
 
 	mu        sync.Mutex // guards the fields below
 	servers   []Server
@@ -179,6 +183,7 @@ func New(o Options) *Box {
 	client := streamable.NewHTTPClient(o.Transport)
 	return &Box{
 		opts: o, hello: hello, client: client, logins: login.New(o.Tokens, client), pins: pinsIn(o.PinFile), masks: hides,
+		lates:   lates{file: datadir.Document[map[string]string]{Path: o.LateFile}},
 		servers: slices.Clone(o.Servers), stopped: map[string]bool{}, roused: map[string]bool{}, sets: map[*set]bool{},
 		known: map[string][]*listedTool{}, live: map[string][]*upstream{}, confirmed: map[consentKey]bool{},
 		offers: map[string]offer{}, sides: map[string]*upstream{}, exported: map[*Keeper]Server{}, reported: map[string]map[string]string{},

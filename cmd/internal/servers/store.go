@@ -29,6 +29,7 @@ func New(env *program.Environment, kept *secrets.Store) *Store { return &Store{e
 const (
 	pinFile    = "mcp-tools.json"
 	agreedFile = "mcp-agreed.json"
+	lateFile   = "mcp-late.json"
 )
 
 // PinFile returns the file that stores the first descriptions of servers' tools; empty: none
@@ -67,7 +68,9 @@ func (s *Store) Options() upstream.Options {
 		Environ: s.env.Environ(),
 		Version: s.env.Version,
 		PinFile: s.PinFile(),
-		Tokens:  s.tokens(),
+		// A server that has never answered is not waited for by each client.
+		LateFile: s.env.DataFile(lateFile),
+		Tokens:   s.tokens(),
 	}
 }
 
