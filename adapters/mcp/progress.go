@@ -94,8 +94,9 @@ func planLine(p core.PlanChanged) string {
 	return line(fmt.Sprintf("plan: %d of %d done%s", done, len(p.Entries), now), maxSummary)
 }
 
-// beatEvery is the maximum time between two progress notifications of one call.
-const beatEvery = 10 * time.Second
+// beatEvery is the maximum time between two progress notifications of one call. Some hosts give a call
+// up after five seconds without one.
+const beatEvery = 3 * time.Second
 
 // progress sends a call's progress notifications (Basic, Progress), at most one each
 // progressEvery. A line that comes in between is replaced by the next one, and dropped at the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -41,6 +42,9 @@ func inOrder(tool string) bool {
 	return false
 }
 
+// large lets Claude Code keep results in its conversation that it would move to a file.
+var large = mcp.Meta{"anthropic/maxResultSizeChars": 500_000}
+
 // addTools adds the tools to the SDK's server, which reads their schemas: as long as it takes to
 // answer initialize. So that is done when a client first asks for them.
 func (h *host) addTools(s *mcp.Server) {
@@ -48,14 +52,14 @@ func (h *host) addTools(s *mcp.Server) {
 		Name: toolPrompt, Title: "Prompt the agent",
 		Description: "Give the agent a task or a question, in a new session or in the one named by session_id. Returns its answer, " +
 			"or a handle with status \"running\" after wait_seconds: then call agent_wait.",
-		InputSchema: raw(schema.PromptInput(nil)), OutputSchema: raw(schema.TurnOutput("")),
+		InputSchema: raw(schema.PromptInput(nil)), OutputSchema: raw(schema.TurnOutput("")), Meta: large,
 		Annotations: &mcp.ToolAnnotations{DestructiveHint: yes(true), OpenWorldHint: yes(true)},
 	}, (*client).prompt)
 	add(h, s, &mcp.Tool{
 		Name: toolWait, Title: "Wait for the agent",
 		Description: "Wait until a turn has ended, needs an approval, or wait_seconds have passed. Returns what agent_prompt returns, " +
 			"and what has happened since the cursor given as after. Without turn_id: the newest turn.",
-		InputSchema: raw(schema.WaitInput), OutputSchema: raw(schema.TurnOutput(schema.WaitMore)),
+		InputSchema: raw(schema.WaitInput), OutputSchema: raw(schema.TurnOutput(schema.WaitMore)), Meta: large,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
 	}, (*client).wait)
 	add(h, s, &mcp.Tool{
@@ -82,7 +86,7 @@ func (h *host) addTools(s *mcp.Server) {
 	add(h, s, &mcp.Tool{
 		Name: toolGet, Title: "Read a session",
 		Description: "Read what was said and done in a session, a page at a time: pass the cursor as after to read on.",
-		InputSchema: raw(schema.GetInput), OutputSchema: raw(schema.GetOutput),
+		InputSchema: raw(schema.GetInput), OutputSchema: raw(schema.GetOutput), Meta: large,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes(false)},
 	}, (*client).get)
 	add(h, s, &mcp.Tool{
@@ -186,6 +190,7 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 	if err != nil {
 		return in, err
 	}
+	args = whole(resolved.Schema(), args, v)
 	if err := resolved.Validate(v); err != nil {
 		return in, errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 	}
@@ -196,6 +201,26 @@ func arguments[In any](schema func() (*jsonschema.Resolved, error), args json.Ra
 		edge.Collect()
 	}
 	return in, nil
+}
+
+// whole replaces texts by the whole numbers that they are, where a schema wants such a number: many models
+// write numbers as texts.
+func whole(s *jsonschema.Schema, args json.RawMessage, v any) json.RawMessage {
+	all, ok := v.(map[string]any)
+	if !ok {
+		return args
+	}
+	for name, value := range all {
+		text, ok := value.(string)
+		if p := s.Properties[name]; !ok || p == nil || p.Type != "integer" {
+			continue
+		}
+		if n, err := strconv.Atoi(text); err == nil {
+			all[name] = float64(n)
+			args = wire.Edit(args, wire.Set(name, strconv.AppendInt(nil, int64(n), 10)))
+		}
+	}
+	return args
 }
 
 // checkable returns arguments in a form for the check by a schema: without those that are null,

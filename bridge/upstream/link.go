@@ -246,8 +246,8 @@ func (s *sieve) Parsed() (wire.Message, bool) { return s.parsed, s.valid }
 
 // pass returns the line to read in place of a given one; nil: none.
 func (s *sieve) pass(line []byte) []byte {
-	if line[0] == '[' && json.Valid(line) {
-		return line // a batch of 2025-03-26
+	if line[0] == '[' {
+		return s.batch(line)
 	}
 	if line[0] != '{' {
 		s.drop(line)
@@ -268,6 +268,29 @@ func (s *sieve) pass(line []byte) []byte {
 	}
 	s.parsed, s.valid = m, true
 	return line
+}
+
+// batch returns the messages in an array (a batch of 2025-03-26), as one; nil: there are none, as in an
+// array that is a line of a log.
+func (s *sieve) batch(line []byte) []byte {
+	var items, messages []json.RawMessage
+	if json.Unmarshal(line, &items) == nil {
+		for _, item := range items {
+			if _, err := wire.Parse(item); err == nil && len(item) > 0 && item[0] == '{' {
+				messages = append(messages, item)
+			}
+		}
+	}
+	switch len(messages) {
+	case 0:
+		s.drop(line)
+		return nil
+	case len(items):
+		return line
+	default:
+		s.drop(line)
+		return wire.JSON(messages)
+	}
 }
 
 func (s *sieve) drop(line []byte) {

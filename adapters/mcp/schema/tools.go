@@ -28,14 +28,14 @@ func PromptInput(agents []string) string {
 const someAgents = `"Who answers, such as code or plan; omit for the default."`
 
 const promptInput = `{"type":"object","additionalProperties":false,"required":["prompt"],"properties":{
-"prompt":{"type":"string","minLength":1},
+"prompt":{"type":"string","minLength":1,"description":"The task or question, with all that the agent needs to know; it does not see your conversation."},
 "session_id":{"type":"string","description":"Continue this session; omit to start one."},
 "cwd":{"type":"string","maxLength":4096,"description":"Absolute directory; must lie within the roots the gateway allows."},
 "agent":{"type":"string","description":` + someAgents + `},"model":{"type":"string","description":"PROVIDER/MODEL; omit for the one that is configured. The argument model of the prompt model completes to those that there are. For an external agent, one of the values of its own option of models."},
 "options":{"type":"object","additionalProperties":{"type":["string","boolean"]},"description":"Options of an external agent by their ids, such as its mode; session_get lists them. They stay for the session."},"mode":{"type":"string","description":"The same as agent."},
 "approvals":{"type":"string","enum":["ask","deny","read-only","auto"],"default":"ask","description":"What happens to tool calls that need approval: ask (the user, or you through agent_approve), deny (each is refused), read-only (each is refused, and so is whatever writes or runs) or auto (each is approved, if the gateway allows that)."},
 "context":{"type":"array","items":{"type":"string"},"description":"Resource or file URIs to attach."},
-"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
+"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50,"description":"How long to wait for the turn's end. 0: return at once, and follow it with agent_wait."}}}`
 
 // TurnOutput returns the schema of the results of agent_prompt and agent_wait.
 func TurnOutput(more string) string {
@@ -54,7 +54,7 @@ const WaitInput = `{"type":"object","additionalProperties":false,"required":["se
 "session_id":{"type":"string"},
 "turn_id":{"type":"string","description":"Omit for the newest turn."},
 "after":{"type":"string","description":"Cursor of an earlier agent_wait: only later events are returned."},
-"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50}}}`
+"wait_seconds":{"type":"integer","minimum":0,"maximum":3600,"default":50,"description":"How long to wait for the turn's end. 0: return at once, and follow it with agent_wait."}}}`
 
 // WaitMore lists the members that agent_wait returns in addition to agent_prompt's.
 const WaitMore = `,
