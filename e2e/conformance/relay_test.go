@@ -35,7 +35,11 @@ const overPipe = "CONFORMANCE_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asClient) != "" {
-		if err := client(os.Args[len(os.Args)-1]); err != nil {
+		run := client
+		if os.Getenv(behind) != "" {
+			run = front
+		}
+		if err := run(os.Args[len(os.Args)-1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return
