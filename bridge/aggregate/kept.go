@@ -46,7 +46,11 @@ func (p *part) request(ctx context.Context, k kind) *upstream.Peer {
 			continue
 		}
 		if err != nil {
-			if refused := (*jrpc2.Error)(nil); !errors.As(err, &refused) || refused.Code != jrpc2.MethodNotFound {
+			refused := (*jrpc2.Error)(nil)
+			if errors.As(err, &refused) && !peer.Lists() {
+				break // it may only know tools/call
+			}
+			if refused == nil || refused.Code != jrpc2.MethodNotFound {
 				p.log("warn", kinds[k].method+": "+display.Plain(err.Error()))
 			}
 			return nil

@@ -54,7 +54,7 @@ func (p *part) has(k kind, peer *upstream.Peer) bool {
 	c := peer.Caps
 	switch k {
 	case toolList:
-		return c.Tools != nil && peer.Lists()
+		return c.Tools != nil
 	case promptList:
 		return c.Prompts != nil
 	case resourceList:
