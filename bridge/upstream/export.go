@@ -121,7 +121,8 @@ func (e *Export) Pinned() []string {
 // that is started again, and permanently when the configuration has changed.
 func (e *Export) NewKeeper(j Job, dir string) *Keeper {
 	b := e.box
-	k := newKeeper(e.Server.Name, j, b.outages.find(e.Server, dir), b.pause, func() error { return b.wantsLogin(e.Server) }, nil)
+	k := newKeeper(e.Server.Name, j, b.outages.find(e.Server, dir), b.pause, func() error { return b.wantsLogin(e.Server) },
+		func(string) { b.post(e.Server.Name) })
 	b.mu.Lock()
 	known := slices.ContainsFunc(b.servers, e.Server.is)
 	if known {
@@ -148,8 +149,9 @@ func (e *Export) NewVerbatimKeeper(j Job) *Keeper {
 func (e *Export) Keep(ctx context.Context, k *Keeper) {
 	k.run(ctx)
 	e.box.mu.Lock()
-	defer e.box.mu.Unlock()
 	delete(e.box.exported, k)
+	e.box.mu.Unlock()
+	e.box.post(e.Server.Name)
 }
 
 // Introduction describes a server according to its last start for a client.

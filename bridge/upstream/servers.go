@@ -306,6 +306,7 @@ func (b *Box) item(name string, to audience) (board.Server, bool) {
 	ok = ok && to.principal == ""
 	b.mu.Lock()
 	live, known, offer, stopped := b.connectionsLocked(s), b.known[name], b.offers[name], b.stopped[name]
+	exported := b.exportedLocked(s)
 	if !ok {
 		live = slices.Clone(b.live[name])
 	}
@@ -326,6 +327,12 @@ func (b *Box) item(name string, to audience) (board.Server, bool) {
 		URL:      s.Location.URL,
 	}
 	best := -1
+	for _, k := range exported { // clients of MCP use it
+		n := k.now()
+		if at := slices.Index(statusOrder, n.status); ok && at > best {
+			best, item.Status, item.Why = at, n.status, n.why
+		}
+	}
 	for _, u := range live {
 		status, why, list := u.state()
 		if at := slices.Index(statusOrder, status); at > best {
