@@ -107,7 +107,7 @@
 //	calls asked about at 2026-07-28         upstream         64 for each connection          the answer; 15 minutes          bridge/upstream.TestConsentsAreBounded
 //	clients of 2026-07-28 on a pipe         aggregate        16                              the longest silent              bridge/aggregate.TestSidesAreBounded
 //	calls that wait for their user          aggregate        64; 64 that a rule asks about   15 minutes                      bridge/aggregate.TestParkedCallsAreBounded
-//	remembered tasks of servers             aggregate        4,096                           they are looked for again       bridge/aggregate.TestRememberedTasksAreBounded
+//	remembered addresses; tasks             aggregate        100,000; 4,096                  they are looked for again       bridge/aggregate.TestRememberedAddressesAreBounded
 //	threads of an editor                    thread           the open ones                   the client leaves               adapters/thread.TestThreadPeerThatLeaves
 //	rewrites                                eca              4; 3 minutes each               the next is refused             adapters/eca.TestRewritesAreBounded
 //
