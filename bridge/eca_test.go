@@ -12,7 +12,6 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/display"
-	"dragoman/core/notices"
 )
 
 // arrives have a prompt as an agent of a protocol gets it; that of ACP gets it as it is.
@@ -84,7 +83,7 @@ func ours(a core.Ask) bool {
 func (c *chat) add(ev core.Event) { c.list = append(c.list, ev) }
 
 func (c *chat) event(ev core.Event) {
-	if n, ok := notices.Of(ev); ok {
+	if n, ok := noticeOf(ev); ok {
 		ev = n
 	}
 	switch e := ev.(type) {

@@ -23,6 +23,7 @@ import (
 	"dragoman/core/child"
 	"dragoman/core/codec"
 	"dragoman/core/coretest"
+	"dragoman/core/notices"
 )
 
 // Variables of a process that is a gateway in a stack: the protocols from it downwards, of which the first
@@ -178,6 +179,29 @@ func turnsOf(events []core.Event) (turns [][]core.Event) {
 		}
 	}
 	return turns
+}
+
+// noticeOf returns an event as a notice, if that is what all protocols make of it.
+func noticeOf(ev core.Event) (n core.Notice, ok bool) {
+	switch ev.(type) {
+	case core.Notice, core.Missing, core.FellBack, core.Instructed, core.Briefed:
+		return notices.Of(ev)
+	}
+	return core.Notice{}, false
+}
+
+// continues adds the costs before to the totals of a conversation, for an agent's costs only grow, and returns
+// those after it.
+func continues(conversation []core.Event, before float64) (after float64) {
+	after = before
+	for i, ev := range conversation {
+		if e, ok := ev.(core.UsageChanged); ok && e.Total.Cost != nil {
+			after = before + *e.Total.Cost
+			e.Total.Cost = new(after)
+			conversation[i] = e
+		}
+	}
+	return after
 }
 
 // player is an agent that plays turns: the one whose number the prompt begins with.

@@ -96,8 +96,11 @@ func TestRandomConversationsBehindAGateway(t *testing.T) {
 			t.Parallel()
 			var turns [][]core.Event
 			var names []string
+			spent := 0.0
 			for seed := first; seed < first+c.seeds; seed++ {
-				for _, turn := range turnsOf(coretest.Conversation(seed, 2)) {
+				conversation := coretest.Conversation(seed, 2)
+				spent = continues(conversation, spent)
+				for _, turn := range turnsOf(conversation) {
 					turns, names = append(turns, turn), append(names, fmt.Sprintf("seed %d", seed))
 				}
 			}

@@ -10,7 +10,6 @@ import (
 
 	"dragoman/core"
 	"dragoman/core/fidelity"
-	"dragoman/core/notices"
 )
 
 // teller describes events, without what the lists have, and with ids by their order.
@@ -82,7 +81,7 @@ func (d *teller) grow(key, text string) {
 func (d *teller) add(line string) { d.list, d.grows = append(d.list, line), "" }
 
 func (d *teller) event(ev core.Event) {
-	if n, ok := notices.Of(ev); ok { // whether it is one already is another test's
+	if n, ok := noticeOf(ev); ok { // whether it is one already is another test's
 		ev = n
 	}
 	if how, _ := d.becomes(fidelity.Fact(reflect.TypeOf(ev).Name())); how == fidelity.Lost {

@@ -162,7 +162,7 @@ func (f *feed) weave(dst []byte, c *child) []byte {
 			if len(dst) < wovenBytes {
 				continue
 			}
-			if s.pump.Early(ctx, dst) != nil {
+			if s.pump.PutPart(ctx, dst) != nil {
 				return // the connection has ended
 			}
 			dst = dst[:0]

@@ -95,9 +95,9 @@ func (p *Pump) putPast(lines []byte) {
 	}
 }
 
-// Early writes messages before a feed's Encode returns, which has many for one record. It waits for a
+// PutPart writes messages before a feed's Encode returns, which has many for one record. It waits for a
 // client that does not read.
-func (p *Pump) Early(ctx context.Context, lines []byte) error {
+func (p *Pump) PutPart(ctx context.Context, lines []byte) error {
 	if p.Queues {
 		p.putPast(lines)
 	} else {

@@ -16,10 +16,10 @@ func (a *app) policyCommand() *cobra.Command {
 		Short: "Allow calls for good, and show and forget what you have allowed",
 		Long: `Allow calls for good, show and forget what you have allowed in this way, and try out the rules.
 
-When you are asked about a call you can allow it "always", or write /allow after you have allowed it:
-in the same folders, for the same agent, and for what the question says it would cover. These answers
-are kept in policy.json next to the configuration, which itself is never changed. Deny and ask rules
-of the configuration come first.`,
+When you are asked about a call you can allow it "always", or write /allow after you have allowed
+it: in the same folders, for the same agent, and for what the question says it would cover. These
+answers are kept in policy.json next to the configuration, which itself is never changed. Deny and
+ask rules of the configuration come first.`,
 		Example: `  dragoman policy list
   dragoman policy test -- git push origin main
   dragoman policy allow -- go test ./...
@@ -68,9 +68,9 @@ func (a *app) policyAllow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow (-- COMMAND… | --tool TOOL [--path PATH] [--url URL] [--args JSON])",
 		Short: "Allow a call, and what is like it, for good",
-		Long: `Allow a call in the current folder for good, as an answer "always" to a question about it would. The
-answer covers what "dragoman policy test" says it would cover, which may be more than this call. What
-always needs approval and what a deny rule forbids cannot be allowed.`,
+		Long: `Allow a call in the current folder for good, as an answer "always" to a question about it would.
+The answer covers what "dragoman policy test" says it would cover, which may be more than this
+call. What always needs approval and what a deny rule forbids cannot be allowed.`,
 		Example: `  dragoman policy allow -- go test ./...
   dragoman policy allow --tool write_file --path docs/a.md
   dragoman policy allow --tool files/read`,

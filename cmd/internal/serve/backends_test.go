@@ -112,7 +112,7 @@ func TestCommandsWorkWithAnyAgent(t *testing.T) {
 				for _, theirs := range []string{"/review now", "/compact", "/nothing of ours", "/modell"} {
 					want := "heard: " + theirs
 					if theirs == "/modell" {
-						want = "did you mean /model?" // it has listed its commands
+						want = "Did you mean /model?" // it has listed its commands
 					}
 					has(t, name, s.say(theirs), want)
 				}
