@@ -35,7 +35,8 @@ type Agent struct {
 	Rev         string
 	Description string
 	Backend     Backend
-	External    bool // a program behind the gateway, with options and commands of its own
+	Model       string // its own, as PROVIDER/MODEL; empty: the default one, or models that only it knows
+	External    bool   // a program behind the gateway, with options and commands of its own
 }
 
 // Profile is the effective configuration of a workspace. It is immutable: a reload makes a new

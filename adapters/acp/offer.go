@@ -41,13 +41,7 @@ func (o *Offer) agent(set core.Settings) string {
 	return set.Agent
 }
 
-func (o *Offer) model(set core.Settings) string {
-	models := inference.ModelsOf(o.profile)
-	if set.Model == "" && models.Default == "" && len(models.List) > 0 {
-		return models.List[0].ID
-	}
-	return cmp.Or(set.Model, models.Default)
-}
+func (o *Offer) model(set core.Settings) string { return inference.Next(o.profile, set) }
 
 // agents lists the agents that can be selected. The selected one is included even if the
 // configuration has dropped it. The list is nil when no agent is selected.
@@ -118,14 +112,9 @@ func (o *Offer) models(now Chosen) *acp.ModelState {
 	return st
 }
 
-// efforts lists the efforts of a model; none if it has no choice.
-func (o *Offer) efforts(model string) []string {
-	for _, m := range inference.ModelsOf(o.profile).List {
-		if m.ID == model {
-			return m.Efforts
-		}
-	}
-	return nil
+// info describes a model.
+func (o *Offer) info(model string) inference.ModelInfo {
+	return inference.ModelsOf(o.profile).Info(model)
 }
 
 // options returns the configuration options with their values: those of an external agent first.
@@ -162,16 +151,16 @@ func (o *Offer) options(now Chosen) []acp.ConfigOption {
 			CurrentValue: o.model(set), Options: models,
 		})
 	}
-	if efforts := o.efforts(o.model(set)); len(efforts) > 0 {
+	if info := o.info(o.model(set)); len(info.Efforts) > 0 {
 		opt := acp.ConfigOption{
 			ID:           optionEffort,
 			Name:         "Thinking effort",
 			Category:     acp.CategoryThought,
 			Type:         "select",
-			CurrentValue: cmp.Or(set.Effort, effortDefault),
+			CurrentValue: cmp.Or(info.Effort(set.Effort), effortDefault),
 			Options:      []acp.SelectOption{{Value: effortDefault, Name: "Default"}},
 		}
-		for _, e := range efforts {
+		for _, e := range info.Efforts {
 			opt.Options = append(opt.Options, acp.SelectOption{Value: e, Name: e})
 		}
 		list = append(list, opt)
@@ -196,9 +185,7 @@ func (o *Offer) set(set core.Settings, option, value string) core.Settings {
 			set.Agent = "" // the default, even if its name changes
 		}
 	case optionModel:
-		if set.Model = value; !slices.Contains(o.efforts(value), set.Effort) {
-			set.Effort = ""
-		}
+		set.Model, set.Effort = value, o.info(value).Effort(set.Effort)
 	case optionEffort:
 		if set.Effort = value; value == effortDefault {
 			set.Effort = ""

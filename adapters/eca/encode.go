@@ -78,7 +78,7 @@ func encodeRecord(dst []byte, v *View, r core.Record) []byte {
 	case core.Answered:
 		return v.answered(dst, e)
 	case core.UsageChanged:
-		info, _ := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.state)))
+		info := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.state)))
 		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, !v.lacks[eca.MethodStatusChanged]))
 	case core.TitleChanged:
 		if v.named = e.Title; !v.live { // the final title follows the history

@@ -16,7 +16,7 @@ import (
 
 // modelSelected handles chat/selectedModelChanged.
 func (s *Server) modelSelected(ctx context.Context, _ *wire.Call, p eca.ModelSelectedParams) error {
-	return s.selected(ctx, p.ChatID, offer.Choice{Model: p.Model, Variant: said(p.Variant)})
+	return s.selected(ctx, p.ChatID, offer.Selected(p.Model, said(p.Variant)))
 }
 
 // agentSelected handles chat/selectedAgentChanged, and chat/selectedBehaviorChanged of 000.

@@ -85,6 +85,7 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 		Agent     string `json:"agent"`
 		AgentName string `json:"agent_name"`
 		Name      string `json:"name"`
+		Model     string `json:"model"`
 	}
 	var meta struct {
 		Step     int    `json:"step"`
@@ -93,12 +94,9 @@ func (v *View) subagent(now core.Call) *eca.Subagent {
 	}
 	_ = json.Unmarshal(now.Args, &args) // a model wrote them: a missing member is empty
 	_ = json.Unmarshal(now.Meta, &meta)
-	variant := ""
-	if _, chosen := v.offer.Variants(v.state); chosen != nil {
-		variant = *chosen
-	}
+	model, variant := v.offer.OfTask(v.state, args.Agent, cmp.Or(meta.Model, args.Model))
 	d := &eca.Subagent{
-		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: cmp.Or(meta.Model, v.offer.ModelIn(v.state)),
+		Type: eca.TypeSubagent, AgentName: cmp.Or(args.Agent, args.AgentName, args.Name, "subagent"), Model: model,
 		Variant: variant, MaxSteps: max(meta.MaxSteps, 0), Step: max(meta.Step, 0),
 	}
 	if now.Child != "" {

@@ -193,7 +193,7 @@ func addModel(p *core.Profile, m inference.ModelInfo) {
 // pen is a model whose answer depends on the request.
 func pen(_ context.Context, id string) (inference.Model, error) {
 	switch id {
-	case "":
+	case "offline/demo":
 		return &coretest.Script{Is: inference.ModelInfo{ID: "offline/demo", Offline: true}}, nil
 	case "acme/large":
 		return &coretest.Script{Is: inference.ModelInfo{ID: id, MaxOut: 1000, Efforts: []string{"low", "high"}}, Reply: func(_ int, r *inference.Request) coretest.Answer {

@@ -35,7 +35,7 @@ func (s *Server) writer(ctx context.Context) (inference.Model, *eca.Fault) {
 	case inference.ModelsOf(o.Profile).Find == nil:
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: "No model is configured."}
 	}
-	m, err := inference.ModelsOf(o.Profile).Model(ctx, s.defaults(o).Model)
+	m, err := inference.ModelsOf(o.Profile).Model(ctx, inference.Next(o.Profile, s.defaults(o).Settings))
 	if err != nil {
 		return nil, &eca.Fault{Type: eca.MessageWarning, Message: err.Error()}
 	}

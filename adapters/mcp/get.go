@@ -16,6 +16,7 @@ import (
 	"dragoman/core/company"
 	"dragoman/core/cursor"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 	"dragoman/core/notices"
 )
 
@@ -52,16 +53,33 @@ type getHead struct {
 	Clients []string         `json:"clients,omitempty"` // the others that are attached
 }
 
+// profileOf returns the profile of a session; nil: the configuration has an error.
+func (c *client) profileOf(ctx context.Context, h *heldSession) *core.Profile {
+	prof, err := c.server.opts.Gateway.Profile(ctx, c.server.opts.Profiles, h.a.Meta().Roots)
+	if err != nil {
+		return nil // the next prompt says so
+	}
+	return prof
+}
+
+// modelOf returns the model that a session asks next; empty: it is not known.
+func modelOf(prof *core.Profile, st core.State) string {
+	if st.Offered.Agent != "" && st.Offered.Agent == st.Settings.Agent {
+		return st.Summary().Model
+	}
+	return inference.Next(prof, st.Settings)
+}
+
 // head returns the current state of the session.
-func (h *heldSession) head() getHead {
-	is := headOf(h.a.State())
+func (h *heldSession) head(prof *core.Profile) getHead {
+	is := headOf(prof, h.a.State())
 	is.Clients = company.Names(board.Clients(h.board, h.a.Meta().Principal, h.id), h.a.Client().ID)
 	return is
 }
 
-func headOf(st core.State) getHead {
+func headOf(prof *core.Profile, st core.State) getHead {
 	return getHead{
-		Session: st.Meta.ID, Title: st.Title, Cwd: st.Meta.Cwd, Model: st.Settings.Model, Updated: st.Updated.UTC(),
+		Session: st.Meta.ID, Title: st.Title, Cwd: st.Meta.Cwd, Model: modelOf(prof, st), Updated: st.Updated.UTC(),
 		Status: stateStatus(st), Turn: st.Turn, Missing: st.Missing, Agent: st.Settings.Agent, Options: options.List(st),
 	}
 }
@@ -95,7 +113,7 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 	if err != nil {
 		return failed(in.Session, err)
 	}
-	out, err := h.page(ctx, after, cmp.Or(in.Limit, 50))
+	out, err := h.page(ctx, c.profileOf(ctx, h), after, cmp.Or(in.Limit, 50))
 	if err != nil {
 		return failed(h.id, err)
 	}
@@ -103,12 +121,12 @@ func (c *client) get(ctx context.Context, by *call, req *mcp.CallToolRequest, in
 }
 
 // page returns the transcript after a position, at most limit entries of it.
-func (h *heldSession) page(ctx context.Context, after core.Pos, limit int) (getResult, error) {
+func (h *heldSession) page(ctx context.Context, prof *core.Profile, after core.Pos, limit int) (getResult, error) {
 	t := transcript{limit: limit, pos: after, self: h.a.Client().Name}
 	if err := t.read(ctx, h.a); err != nil {
 		return getResult{}, err
 	}
-	return getResult{getHead: h.head(), Entries: t.page(), Cursor: cursor.Format(t.pos), More: t.full}, nil
+	return getResult{getHead: h.head(prof), Entries: t.page(), Cursor: cursor.Format(t.pos), More: t.full}, nil
 }
 
 // transcript is a page of a session's log. Records come in order, runs in any pieces.

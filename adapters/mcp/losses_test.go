@@ -86,7 +86,7 @@ func everything(t *testing.T, log []core.Record) (out []byte) {
 	}
 	end()
 	add(pages.page())
-	add(headOf(st))
+	add(headOf(nil, st))
 	add(usageOf(st.Usage, ""))
 	return out
 }

@@ -183,7 +183,8 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("after: %v", err)}
 	}
-	s, err := h.client(req).open(ctx, req, p.session)
+	c := h.client(req)
+	s, err := c.open(ctx, req, p.session)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
@@ -201,10 +202,10 @@ func (h *host) readSession(ctx context.Context, req *mcp.ReadResourceRequest) (*
 		}
 		return contents(uri, mimeDiff, cmp.Or(text, "This turn has changed no files.\n"))
 	case "":
-		return jsonContents(uri, s.about())
+		return jsonContents(uri, s.about(c.profileOf(ctx, s)))
 	}
 	const most = 500 // entries of a page
-	page, err := s.page(ctx, after, most)
+	page, err := s.page(ctx, c.profileOf(ctx, s), after, most)
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +225,10 @@ type sessionInfo struct {
 	Usage   *usageResult  `json:"usage,omitempty"`
 }
 
-func (h *heldSession) about() sessionInfo {
+func (h *heldSession) about(prof *core.Profile) sessionInfo {
 	st := h.a.State()
 	a := sessionInfo{
-		getHead: h.head(), Roots: st.Meta.Roots, Agent: st.Settings.Agent,
+		getHead: h.head(prof), Roots: st.Meta.Roots, Agent: st.Settings.Agent,
 		Created: st.Meta.Created.UTC().Format("2006-01-02T15:04:05Z07:00"), Queued: st.Queued,
 	}
 	if u := st.Usage; u != (core.Usage{}) {

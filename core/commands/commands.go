@@ -57,9 +57,9 @@ type Guide interface {
 	ShowSkills() string
 }
 
-// Profile is the configuration in use, in the form for commands.
+// Profile is the configuration in use, in the form for commands. Agents and models are in the turn's
+// own profile.
 type Profile struct {
-	core.Profile
 	// CheckKey returns an error if the provider of a model needs a key and has none.
 	CheckKey func(model string) error
 	// CheckModel returns an error if no provider has a model with this name.
@@ -186,7 +186,7 @@ func (c *Commands) act(
 	case core.CommandAllow:
 		return said(c.allow(ctx, t, args), nil)
 	}
-	state, err := c.state(ctx, t)
+	state, err := c.state(t)
 	if err != nil {
 		return core.CommandResult{}, err
 	}
@@ -197,7 +197,7 @@ func (c *Commands) act(
 }
 
 // state collects the data that commands show.
-func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
+func (c *Commands) state(t *core.Turn) (State, error) {
 	made, err := c.Load()
 	if err != nil {
 		return State{}, err
@@ -208,9 +208,10 @@ func (c *Commands) state(ctx context.Context, t *core.Turn) (State, error) {
 		Config:      made.Config(),
 		ConfigFiles: made.ConfigFiles,
 	}
-	if model, err := inference.ModelsOf(&made.Profile).Model(ctx, t.Settings().Model); err == nil {
-		s.Model = model.Info()
+	if _, ok := external(t); ok {
+		return s, nil
 	}
+	s.Model = inference.ModelsOf(t.Profile()).Info(inference.Next(t.Profile(), t.Settings()))
 	return s, nil
 }
 

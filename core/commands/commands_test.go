@@ -46,14 +46,14 @@ func (texts) ShowRules(agent, model string) string { return "rules for " + agent
 func (texts) ShowSkills() string { return "skills" }
 
 // offline is a model that is never asked.
-type offline struct{}
+type offline struct{ id string }
 
 // Stream implements inference.Model. Commands ask no model.
 func (offline) Stream(context.Context, *inference.Request) iter.Seq2[inference.Delta, error] {
 	return nil
 }
 
-func (offline) Info() inference.ModelInfo { return inference.ModelInfo{ID: "some/model"} }
+func (m offline) Info() inference.ModelInfo { return inference.ModelInfo{ID: m.id} }
 
 func table() *commands.Commands {
 	return &commands.Commands{
@@ -68,8 +68,7 @@ func table() *commands.Commands {
 		},
 		Load: func() (commands.Profile, error) {
 			return commands.Profile{
-				Profile: core.Profile{Models: inference.Models{Find: func(context.Context, string) (inference.Model, error) { return offline{}, nil }}},
-				Config:  func() string { return "model: some/model\n" },
+				Config: func() string { return "model: some/model\n" },
 			}, nil
 		},
 		Gateway: func() *core.Gateway { return nil },
@@ -90,11 +89,19 @@ func table() *commands.Commands {
 func run(t *testing.T, m core.Meta, text string) string {
 	t.Helper()
 	said := make(chan string, 1) // the turn never waits
-	g := coretest.Gateway(coretest.NewMemory(), func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+	b := &coretest.Backend{Run: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
 		res, ok, err := table().Run(ctx, turn, text)
 		said <- fmt.Sprintf("%v %+v %v", ok, res, err)
 		return core.StopEnd, nil
-	}, nil)
+	}}
+	prof := &core.Profile{
+		Agents: []core.Agent{{Name: "code", Model: "some/model", Backend: b}},
+		Models: inference.Models{Default: "other/model", Find: func(_ context.Context, id string) (inference.Model, error) { return offline{id}, nil }},
+	}
+	g := core.New(core.Config{
+		Store: coretest.NewMemory(), Node: "test",
+		Profiles: coretest.Profiles(func(context.Context, []string) (*core.Profile, error) { return prof, nil }),
+	})
 	m.Principal = core.Local
 	s, err := g.Create(t.Context(), m)
 	if err != nil {

@@ -1,10 +1,8 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"dragoman/core"
@@ -23,9 +21,10 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 	}
 	set := t.State().Settings
 	if want == "" {
-		return modelsText(made, set), nil
+		return modelsText(t.Profile(), set), nil
 	}
-	id, unsure, wrong := c.findModel(made, want)
+	models := inference.ModelsOf(t.Profile())
+	id, unsure, wrong := c.findModel(made, models, want)
 	if wrong != "" {
 		return wrong + "\n", nil
 	}
@@ -33,11 +32,11 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 		return "The model was not changed: " + err.Error() + "\n", nil
 	}
 	set.Model = id
-	if model, err := inference.ModelsOf(&made.Profile).Model(ctx, id); err != nil {
+	model, err := models.Model(ctx, id)
+	if err != nil {
 		return "The model was not changed: " + err.Error() + "\n", nil
-	} else if !slices.Contains(model.Info().Efforts, set.Effort) {
-		set.Effort = ""
 	}
+	set.Effort = model.Info().Effort(set.Effort)
 	if err := t.Set(ctx, set); err != nil {
 		return "", err
 	}
@@ -50,9 +49,9 @@ func (c *Commands) chooseModel(ctx context.Context, t *core.Turn, want string) (
 
 // findModel finds the model that a person has named: by its id, or by the part of it
 // after the provider. unsure means that the model is unknown here.
-func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wrong string) {
+func (c *Commands) findModel(p Profile, models inference.Models, want string) (id string, unsure bool, wrong string) {
 	var ids, named []string
-	for _, i := range inference.ModelsOf(&p.Profile).List {
+	for _, i := range models.List {
 		ids = append(ids, i.ID)
 		if _, short, _ := strings.Cut(i.ID, "/"); strings.EqualFold(i.ID, want) {
 			return i.ID, false, ""
@@ -82,9 +81,8 @@ func (c *Commands) findModel(p Profile, want string) (id string, unsure bool, wr
 }
 
 // modelsText lists the models.
-func modelsText(p Profile, set core.Settings) string {
-	models := inference.ModelsOf(&p.Profile)
-	now := cmp.Or(set.Model, models.Default)
+func modelsText(p *core.Profile, set core.Settings) string {
+	models, now := inference.ModelsOf(p), inference.Next(p, set)
 	var b strings.Builder
 	b.WriteString("**Models**\n\n")
 	listed := false

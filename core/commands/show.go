@@ -15,7 +15,7 @@ import (
 type State struct {
 	Session core.State
 	Agent   string              // that the session uses
-	Model   inference.ModelInfo // that the session uses
+	Model   inference.ModelInfo // that the session asks next; of an external agent it is not known
 	// Config is the configuration in use, as text without secrets, and ConfigFiles are
 	// its files.
 	Config      string
@@ -81,11 +81,8 @@ func showCosts(s State) string {
 
 // showContext shows how full the window is, and with what. The parts are estimates.
 func showContext(g Guide, s State) string {
-	model := s.Session.Settings.Model
-	if s.Model.ID != "" {
-		model = s.Model.ID
-	}
-	window := cmp.Or(s.Session.Window, s.Model.Window)
+	model := s.Model.ID
+	window := cmp.Or(s.Model.Window, s.Session.Window)
 	var b strings.Builder
 	b.WriteString("**Context**")
 	if model != "" {

@@ -1,8 +1,10 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"dragoman/core"
 )
@@ -21,6 +23,15 @@ type ModelInfo struct {
 	Efforts  []string // names of the reasoning efforts it knows
 	Price    *Price   // nil: unknown
 	MaxTools int      // in a request; 0: no limit is known
+}
+
+// Effort returns the effort that the model is asked for in a session that has chosen one: that one if
+// the model knows it, else none.
+func (i ModelInfo) Effort(chosen string) string {
+	if slices.Contains(i.Efforts, chosen) {
+		return chosen
+	}
+	return ""
 }
 
 // Price is the price of a million tokens, in US dollars.
@@ -43,7 +54,7 @@ type Models struct {
 	List    []ModelInfo
 	Default string // PROVIDER/MODEL
 	// Find finds a model by PROVIDER/MODEL, the empty id the default one, for those that no agent
-	// asks for: an editor, an MCP server; nil: there is none. Its error is for the user.
+	// asks for: an editor, an MCP server; nil: there is none. It asks nobody. Its error is for the user.
 	Find func(ctx context.Context, id string) (Model, error)
 }
 
@@ -57,6 +68,53 @@ func ModelsOf(p *core.Profile) Models {
 	}
 	m, _ := p.Models.(Models)
 	return m
+}
+
+// Info describes a model, also one that is not in the list. Of one that cannot be found it has the id
+// alone.
+func (m Models) Info(id string) ModelInfo {
+	for _, i := range m.List {
+		if i.ID == id {
+			return i
+		}
+	}
+	if found, err := m.Model(context.Background(), id); err == nil { // it waits for nothing
+		return found.Info()
+	}
+	return ModelInfo{ID: id}
+}
+
+// Next returns the model that a session with these settings asks next, as PROVIDER/MODEL: the
+// session's own choice, else its agent's, else the default. The model of an agent that is only handed
+// tasks counts more than the session's, which comes from the delegating session. Everything that
+// names a session's model takes it from here. Empty: there is none, or the agent is an external one,
+// whose models are among its options (core.Offered).
+func Next(p *core.Profile, set core.Settings) string {
+	models := ModelsOf(p)
+	byDefault := models.Default
+	if byDefault == "" && len(models.List) > 0 {
+		byDefault = models.List[0].ID
+	}
+	if p == nil {
+		return set.Model
+	}
+	agent, _ := p.Agent(set.Agent)
+	chosen := slices.ContainsFunc(p.Agents, func(a core.Agent) bool { return a.Name == agent.Name })
+	switch {
+	case agent.External:
+		return ""
+	case agent.Model != "" && !chosen:
+		return agent.Model
+	}
+	return cmp.Or(set.Model, agent.Model, byDefault)
+}
+
+// ForTask returns the settings of a task that a session with these settings hands to an agent. The
+// wanted model may be empty: then it is that of the session.
+func ForTask(p *core.Profile, set core.Settings, agent, wanted string) core.Settings {
+	from, _ := p.Agent(set.Agent)
+	set.Agent, set.Model = agent, cmp.Or(wanted, set.Model, from.Model)
+	return set
 }
 
 // Model finds a model as Find does. Its error is for the user.
@@ -73,12 +131,11 @@ type Host interface {
 	Settings() core.Settings
 }
 
-// Chosen returns the model that was chosen in a session, else its profile's default. Its error is for
-// the user.
+// Chosen finds the model that a session asks next. Its error is for the user.
 func Chosen(ctx context.Context, h Host) (Model, error) {
 	prof, err := h.Profile(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return ModelsOf(prof).Model(ctx, h.Settings().Model)
+	return ModelsOf(prof).Model(ctx, Next(prof, h.Settings()))
 }

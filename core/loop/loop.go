@@ -239,9 +239,9 @@ func (c *conversation) request(
 ) (*inference.Request, *index) {
 	c.system = withClients(c.b.o.System(t.Meta(), info.ID), t.System())
 	c.system = append(c.system, Section{inference.PartContext, contextText(c.history.standing)})
-	req := &inference.Request{Principal: t.Meta().Principal, Session: t.Meta().ID, System: joined(c.system), Refused: c.history.refused}
-	if effort := t.Settings().Effort; slices.Contains(info.Efforts, effort) {
-		req.Effort = effort
+	req := &inference.Request{
+		Principal: t.Meta().Principal, Session: t.Meta().ID, System: joined(c.system), Refused: c.history.refused,
+		Effort: info.Effort(t.Settings().Effort),
 	}
 	var tools *index
 	if info.Tools {

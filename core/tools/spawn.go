@@ -10,6 +10,7 @@ import (
 	"dragoman/core"
 	"dragoman/core/delegate"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // Subagent is an agent that tasks can be delegated to.
@@ -82,7 +83,7 @@ func spawnSpec(agents []Subagent) core.Spec {
   "properties": {
     "agent": {"type": "string", "enum": ` + string(enum) + `, "description": "Who is to do it."},
     "task": {"type": "string", "description": "The task, whole."},
-    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL. Default: the agent's."}
+    "model": {"type": "string", "description": "The model to use, as PROVIDER/MODEL, by an agent that has none of its own. Default: the one that you are."}
   },
   "required": ["agent", "task"],
   "additionalProperties": false
@@ -160,8 +161,14 @@ func (sp *delegation) meta() json.RawMessage {
 }
 
 func (sp *delegation) run(ctx context.Context, inv core.Invocation) (core.Result, error) {
+	prof, err := sp.set.host.Profile(ctx)
+	if err != nil {
+		return core.Result{}, err
+	}
+	set := inference.ForTask(prof, sp.set.host.Settings(), sp.agent.Name, sp.model)
+	sp.model = inference.Next(prof, set)
 	d, err := sp.set.handOver(ctx, sp.set.host, delegate.Task{
-		Agent: sp.agent.Name, Model: sp.model, Title: sp.short,
+		Agent: set.Agent, Model: set.Model, Title: sp.short,
 		Prompt: []core.Block{core.Text{Text: sp.task}}, Origin: inv.Origin,
 		Started: func(id core.SessionID) { inv.Show(core.Showing{Child: id, Meta: sp.meta()}) },
 		Follow: func(r core.Record) {

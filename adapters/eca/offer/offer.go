@@ -3,6 +3,7 @@
 package offer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type Offer struct {
 	Fault     string        // the error, for people; "": none
 	Mistake   string        // the error in a newer configuration, which keeps this one in use
 	Models    []string      // never empty
-	Model     string        // the default
+	Model     string        // of a chat without choices
 	Agents    []string      // never empty; the first is the default
 	Behaviors []string      // the same in the words of chatBehavior
 	Welcome   string
@@ -46,16 +47,13 @@ func New(prof *core.Profile) *Offer {
 			o.Mistake = "The configuration has a mistake, so the previous one stays in use:\n" + prof.Fault
 		}
 		models := inference.ModelsOf(prof)
-		o.Model = models.Default
+		o.Model = cmp.Or(inference.Next(prof, core.Settings{}), models.Default)
 		for _, m := range models.List {
 			o.Models = append(o.Models, m.ID)
 		}
 		for _, a := range prof.Agents {
 			o.Agents = append(o.Agents, a.Name)
 		}
-	}
-	if o.Model == "" && len(o.Models) > 0 {
-		o.Model = o.Models[0]
 	}
 	if o.Model == "" {
 		o.Model = noModel
@@ -78,18 +76,8 @@ func New(prof *core.Profile) *Offer {
 	return o
 }
 
-// Info describes a model; ok is false for an unknown one.
-func (o *Offer) Info(id string) (info inference.ModelInfo, ok bool) {
-	if o.Profile == nil {
-		return info, false
-	}
-	for _, m := range inference.ModelsOf(o.Profile).List {
-		if m.ID == id {
-			return m, true
-		}
-	}
-	return info, false
-}
+// Info describes a model.
+func (o *Offer) Info(id string) inference.ModelInfo { return inference.ModelsOf(o.Profile).Info(id) }
 
 // Agent finds an agent that a chat has chosen; it finds none if the configuration has an error.
 func (o *Offer) Agent(name string) (core.Agent, bool) {
@@ -127,15 +115,12 @@ func nameAt(i int, a core.Agent) string {
 	return a.Name
 }
 
-// ModelIn returns the model that a chat has chosen.
+// ModelIn returns the model that a chat asks next.
 func (o *Offer) ModelIn(st State) string {
 	if a, ok := o.guest(st); ok {
 		return a.model()
 	}
-	if st.Model != "" {
-		return st.Model
-	}
-	return o.Model
+	return cmp.Or(inference.Next(o.Profile, st.Settings), o.Model)
 }
 
 // Unknown reports whether a model has to be asked before anybody knows that it exists.
@@ -179,13 +164,25 @@ func (o *Offer) Variants(st State) (list []string, chosen *string) {
 		}
 		return list, nil
 	}
-	if info, ok := o.Info(o.ModelIn(st)); ok {
-		list = append(list, info.Efforts...)
-	}
-	if st.Effort != "" {
-		chosen = &st.Effort
+	info := o.Info(o.ModelIn(st))
+	list = append(list, info.Efforts...)
+	if effort := info.Effort(st.Effort); effort != "" {
+		chosen = &effort
 	}
 	return list, chosen
+}
+
+// OfTask returns the model and the variant of a task that a chat hands to an agent. The wanted model
+// may be empty.
+func (o *Offer) OfTask(st State, agent, wanted string) (model, variant string) {
+	if _, ok := o.guest(st); ok || o.Profile == nil { // its own agents have models that only it knows
+		if _, chosen := o.Variants(st); chosen != nil {
+			variant = *chosen
+		}
+		return cmp.Or(wanted, o.ModelIn(st)), variant
+	}
+	model = inference.Next(o.Profile, inference.ForTask(o.Profile, st.Settings, agent, wanted))
+	return cmp.Or(model, o.ModelIn(st)), o.Info(model).Effort(st.Effort)
 }
 
 // Config returns the params of config/updated. They always hold everything, because VS Code keeps
@@ -193,7 +190,7 @@ func (o *Offer) Variants(st State) (list []string, chosen *string) {
 func (o *Offer) Config(st State) *eca.ChatConfig {
 	variants, variant := o.Variants(st)
 	c := &eca.ChatConfig{
-		Models: o.Models, SelectModel: o.ModelIn(st), DefaultModel: o.Model,
+		Models: o.Models, SelectModel: o.ModelIn(st), DefaultModel: o.ModelIn(State{Settings: core.Settings{Agent: st.Agent}}),
 		Agents: o.Agents, SelectAgent: o.AgentIn(st), DefaultAgent: o.Agents[0],
 		Behaviors: o.Behaviors, SelectBehavior: o.BehaviorIn(st), DefaultBehavior: eca.BehaviorAgent,
 		Variants: variants, SelectVariant: variant, SelectTrust: st.Trust, WelcomeMessage: o.Welcome,
@@ -211,11 +208,18 @@ func (o *Offer) Selection(st State) *eca.Selection {
 	return &eca.Selection{Model: o.ModelIn(st), Agent: o.AgentIn(st), Variant: variant, Variants: variants, Trust: st.Trust}
 }
 
-// Choice holds the user's choices, in the client's words; "": none.
+// Choice holds the user's choices, in the client's words; "": none. Clients send the model that they
+// show with each prompt, so it is a choice only where it is not the one that the chat asks anyway.
 type Choice struct {
 	Model   string
 	Variant string
 	Agent   string
+	own     bool // the user has chosen the model, whichever it is
+}
+
+// Selected returns the choice of a user who has selected a model.
+func Selected(model, variant string) Choice {
+	return Choice{Model: model, Variant: variant, own: model != ""}
 }
 
 // SelectAgent sets the agent; "" leaves it.
@@ -228,6 +232,7 @@ func (c *Choice) SelectAgent(word string) {
 // SelectModel sets the model and its variant; "" leaves both.
 func (c *Choice) SelectModel(model, variant string) {
 	if model != "" {
+		c.own = c.own && model == c.Model
 		c.Model, c.Variant = model, variant
 	}
 }
@@ -235,6 +240,7 @@ func (c *Choice) SelectModel(model, variant string) {
 // Over returns c where it has a choice, else under.
 func (c Choice) Over(under Choice) Choice {
 	under.SelectModel(c.Model, c.Variant)
+	under.own = under.own || c.own
 	under.SelectAgent(c.Agent)
 	return under
 }
@@ -254,13 +260,10 @@ func (o *Offer) Apply(c Choice, st *State) []Pick {
 		return a.apply(c, mode, st)
 	}
 	if c.Model != "" && c.Model != noModel && !o.guests(c.Model) {
-		if c.Model != o.ModelIn(*st) {
+		if c.own || c.Model != o.ModelIn(*st) {
 			st.Model = c.Model
 		}
-		st.Effort = c.Variant
-		if info, ok := o.Info(c.Model); ok && !slices.Contains(info.Efforts, c.Variant) {
-			st.Effort = ""
-		}
+		st.Effort = o.Info(c.Model).Effort(c.Variant)
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"dragoman/cmd/internal/terminal"
 	"dragoman/cmd/internal/terminal/history"
 	"dragoman/core"
-	"dragoman/core/inference"
 )
 
 // Chat talks to a person at a terminal, without moving the cursor if plain is set. resume is the id of the session to continue, or the
@@ -47,8 +46,6 @@ func (g *connection) chat(
 		Session:   session,
 		Settings:  set,
 		Profile:   &begin.profile.Profile,
-		Model:     inference.ModelsOf(&begin.profile.Profile).Default,
-		Offline:   begin.profile.Finder.Choice.Offline(),
 		History:   history.In(folder),
 		Present:   g.present,
 		Changes:   g.presentChanges,

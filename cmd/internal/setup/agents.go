@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -204,7 +203,7 @@ func (p *edition) agentOf(r role, c *configs.Config) core.Agent {
 // because the loop outlives changes of the configuration that do not concern the agent.
 func (p *edition) loopOf(m backendSpec) loop.Options {
 	o := loop.Options{
-		Model:        modelOf(m.role),
+		Model:        nextModel,
 		System:       systemOf(m.role, p.guides),
 		Instructions: p.guides.nested,
 		MaxRequests:  m.steps,
@@ -219,17 +218,10 @@ func (p *edition) loopOf(m backendSpec) loop.Options {
 	return o
 }
 
-// modelOf finds the model of an agent's turn in the profile that the turn has: the session's,
-// else the agent's own, else the default one. A sub-session has the model of the agent that
-// delegated the task, so the subagent's own model comes first.
-func modelOf(r role) func(context.Context, *core.Turn) (inference.Model, error) {
-	return func(ctx context.Context, t *core.Turn) (inference.Model, error) {
-		id := cmp.Or(t.Settings().Model, r.model)
-		if r.Sub && !r.Primary && r.model != "" {
-			id = r.model
-		}
-		return inference.ModelsOf(t.Profile()).Model(ctx, id)
-	}
+// nextModel finds the model of a turn in the profile that the turn has.
+func nextModel(ctx context.Context, t *core.Turn) (inference.Model, error) {
+	prof := t.Profile()
+	return inference.ModelsOf(prof).Model(ctx, inference.Next(prof, t.Settings()))
 }
 
 // systemOf returns an agent's system prompt: the facts about the workspace that every agent

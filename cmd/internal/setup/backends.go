@@ -61,6 +61,7 @@ func (p *edition) agent(m backendSpec) core.Agent {
 		Name:        m.role.Name,
 		Rev:         p.name + "." + strconv.Itoa(b.rev),
 		Description: m.role.description,
+		Model:       m.role.model,
 		Backend:     &faultBackend{p.backendOf(m)},
 	}
 	b.made = append(b.made, &agentRevision{of: m, agent: a})

@@ -65,7 +65,6 @@ func (p *edition) forCommands() (commands.Profile, error) {
 		return commands.Profile{}, err
 	}
 	c := commands.Profile{
-		Profile: made.Profile,
 		CheckKey: func(model string) error {
 			if model == configs.OfflineProvider+"/"+configs.OfflineModel {
 				return nil

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"dragoman/cmd/internal/terminal/history"
 	"dragoman/core"
 	"dragoman/core/display"
+	"dragoman/core/inference"
 )
 
 // ChatOptions describe the person and the session.
@@ -28,8 +28,6 @@ type ChatOptions struct {
 	Session   *core.Session  // the first session
 	Settings  core.Settings  // chosen for this chat; empty fields keep the session's values
 	Profile   *core.Profile  // of the session's folders; not used with Attach
-	Model     string         // the model of a session that has chosen none
-	Offline   bool           // that is the offline demo
 	History   *history.History
 	Plain     bool // no cursor movement, and no sign that moves: for screen readers
 
@@ -296,8 +294,8 @@ func (c *chat) greet() {
 		return
 	}
 	st := c.att.State()
-	model := cmp.Or(st.Settings.Model, c.options.Model)
-	offline := model == c.options.Model && c.options.Offline
+	model := inference.Next(c.options.Profile, st.Settings)
+	offline := inference.ModelsOf(c.options.Profile).Info(model).Offline
 	if a, ok := c.options.Profile.Agent(st.Settings.Agent); ok && a.External { // it has models of its own
 		model, offline = "agent "+a.Name, false
 	}
