@@ -79,7 +79,7 @@ func encodeRecord(dst []byte, v *View, r core.Record) []byte {
 		return v.answered(dst, e)
 	case core.UsageChanged:
 		info := v.offer.Info(cmp.Or(e.Model, v.offer.ModelIn(v.state)))
-		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, !v.lacks[eca.MethodStatusChanged]))
+		return v.content(dst, eca.RoleSystem, content.Usage(e, info.MaxOut, v.lacks[eca.MethodStatusChanged]))
 	case core.TitleChanged:
 		if v.named = e.Title; !v.live { // the final title follows the history
 			return dst

@@ -11,18 +11,23 @@ import (
 	"dragoman/core/inference"
 )
 
-// Usage returns what a model's answer took. output is the model's longest answer, in tokens. bar
-// means that the client's document has members for a bar of the window.
-func Usage(e core.UsageChanged, output int, bar bool) eca.UsageContent {
+// Usage returns what a model's answer took. output is the model's longest answer, in tokens. early
+// means a client of document 000 or 001. The others show SessionTokens beside the window, as a part of
+// it: for them it is what the last request and its answer fill, as with the reference server. In the
+// early documents it is the sum of the session, and there is no bar of the window.
+func Usage(e core.UsageChanged, output int, early bool) eca.UsageContent {
+	fills := cmp.Or(e.Context, e.Last.In+e.Last.Out)
+	if early {
+		fills = cmp.Or(e.Total.In+e.Total.Out, e.Context) // an external agent may count its window alone
+	}
 	c := eca.UsageContent{
-		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out,
-		SessionTokens: cmp.Or(e.Total.In+e.Total.Out, e.Context), // an external agent may count its window alone
-		MessageCost:   costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
+		Type: eca.TypeUsage, MessageInputTokens: e.Last.In, MessageOutputTokens: e.Last.Out, SessionTokens: fills,
+		MessageCost: costText(e.Last.Cost), LastMessageCost: costText(e.Last.Cost), SessionCost: costText(e.Total.Cost),
 	}
 	if e.Window > 0 {
 		c.Limit = &eca.Limit{Context: e.Window, Output: output}
 	}
-	if len(e.Shares) > 0 && bar {
+	if len(e.Shares) > 0 && !early {
 		c.AutoCompactPercentage, c.ContextBreakdown = e.CompactAt, breakdown(e)
 	}
 	return c

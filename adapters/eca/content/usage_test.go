@@ -17,18 +17,25 @@ func TestCostText(t *testing.T) {
 	}
 }
 
-// The tokens of the session are those of all requests, or, of an agent that counts none, those in its
-// window.
-func TestSessionTokens(t *testing.T) {
+// The tokens that clients show beside the window are those that fill it, and those of the bar. In the
+// early documents they are the session's, or, of an agent that counts none, those in its window.
+func TestSessionTokensAreThoseInTheWindow(t *testing.T) {
+	shares := []core.Share{{Part: "messages", Tokens: 5}}
 	for _, test := range []struct {
-		usage core.UsageChanged
-		want  int
+		usage       core.UsageChanged
+		want, early int
 	}{
-		{core.UsageChanged{Total: core.Usage{In: 10, Out: 2}, Context: 5, Window: 100}, 12},
-		{core.UsageChanged{Context: 5, Window: 100}, 5},
+		{core.UsageChanged{Last: core.Usage{In: 4, Out: 1}, Total: core.Usage{In: 10, Out: 2}, Context: 5, Window: 100, Shares: shares}, 5, 12},
+		{core.UsageChanged{Last: core.Usage{In: 4, Out: 1}, Total: core.Usage{In: 10, Out: 2}}, 5, 12},
+		{core.UsageChanged{Context: 5, Window: 100}, 5, 5},
+		{core.UsageChanged{}, 0, 0},
 	} {
-		if got := Usage(test.usage, 0, true).SessionTokens; got != test.want {
-			t.Errorf("%+v: got %d, want %d", test.usage, got, test.want)
+		now, early := Usage(test.usage, 0, false), Usage(test.usage, 0, true)
+		if now.SessionTokens != test.want || early.SessionTokens != test.early {
+			t.Errorf("%+v: got %d and, early, %d, want %d and %d", test.usage, now.SessionTokens, early.SessionTokens, test.want, test.early)
+		}
+		if b := now.ContextBreakdown; b != nil && b.UsedTokens != now.SessionTokens || early.ContextBreakdown != nil {
+			t.Errorf("%+v: the bar is %+v, and, early, %+v", test.usage, b, early.ContextBreakdown)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func Encoder() []fidelity.Loss {
 			"Asked.consent.Options.Decision",
 		),
 		fidelity.Lost.Because(
-			"ECA counts tokens that go in and come out, and does not tell apart which came from a cache, were for thinking, or are estimates.",
+			"ECA has the tokens of the last request, and not the session's; it does not tell apart which came from a cache, were for thinking, or are estimates.",
+			"UsageChanged.Total.In", "UsageChanged.Total.Out",
 			"UsageChanged.Last.CacheRead", "UsageChanged.Last.CacheWrite", "UsageChanged.Last.Reasoning", "UsageChanged.Last.Estimated",
 			"UsageChanged.Total.CacheRead", "UsageChanged.Total.CacheWrite", "UsageChanged.Total.Reasoning", "UsageChanged.Total.Estimated",
 		),
