@@ -162,7 +162,10 @@ func ruled(allowed bool, why string) Reply {
 // that the turn must end.
 func (t *Turn) authorize(ctx context.Context, c Call, check Check, prof *Profile, req *Request) (Reply, error) {
 	s := t.s
-	s.view(func(st *State) { check.Remembered, check.Settings = st.answers.Of(check.Origin.turn()), st.Settings })
+	if err := t.heed(ctx); err != nil {
+		return Reply{}, err
+	}
+	check.Remembered, check.Settings = t.standing(check.Origin)
 	check.Call, check.Meta = c, s.Meta()
 	var options []Option
 	if req != nil {

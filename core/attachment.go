@@ -56,6 +56,8 @@ type Client struct {
 	Folders func() []string
 	// System is a part of the system prompts of its turns; nil: none. It is not stored.
 	System *SystemPrompt
+
+	task bool // it is a session that hands a task over
 }
 
 // SystemPrompt is a client's text for the system prompt of its turns.

@@ -73,7 +73,11 @@ func raise(t *testing.T, k kin) *family {
 		Toolboxes:  []core.Toolbox{box(spawn)},
 		AskTimeout: k.within,
 		Policy: coretest.Policy(func(c core.Check) core.Verdict {
-			if _, known := c.Remembered["touch"]; known || c.Call.Tool != "touch" {
+			d, known := c.Remembered["touch"]
+			if known && !d.Allows() && c.Call.Tool == "touch" {
+				return core.Verdict{Effect: core.Deny, Why: "rejected for this session"}
+			}
+			if known || c.Call.Tool != "touch" || c.Settings.Trust && c.Meta.Parent != "" {
 				return core.Verdict{Effect: core.Allow, Why: "allowed by a rule"}
 			}
 			return core.Verdict{Effect: core.MustAsk, Why: "it writes", Remember: "touch", RememberText: "touching"}
@@ -289,6 +293,99 @@ func TestDelegateApproval(t *testing.T) {
 				if e, ok := r.Event.(core.Answered); ok && (e.Reply.By != "tester" || e.Reply.Decision != test.decision) {
 					t.Errorf("in the child: %+v", e.Reply)
 				}
+			}
+		})
+	}
+}
+
+// A running task goes by the trust of the session that handed it over as it is now, and shows it; what
+// a client chooses in the task's own session stays until that changes.
+func TestATaskGoesByTheTrustOfItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
+		f := raise(t, kin{work: func(ctx context.Context, turn *core.Turn) (core.StopReason, error) {
+			for range 5 {
+				if _, err := touches(ctx, turn); err != nil {
+					return "", err
+				}
+				<-next
+			}
+			return core.StopEnd, nil
+		}})
+		defer closeGateway(t, f.g)
+		prompt(t, f.parent, say("go"))
+		c := f.child(0, core.Client{Name: "viewer"})
+		defer c.Close()
+		trust := func(a *core.Attachment, is bool) {
+			t.Helper()
+			set := a.State().Settings
+			set.Trust = is
+			if err := a.Set(t.Context(), set); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, step := range []struct {
+			before func()
+			asks   bool
+		}{
+			{func() {}, true},
+			{func() { trust(f.parent, true) }, false},
+			{func() { trust(f.parent, false) }, true},
+			{func() { trust(c, true) }, false},
+			{func() { trust(f.parent, true); trust(f.parent, false) }, false}, // nothing has changed between two calls
+		} {
+			if step.before(); i > 0 {
+				next <- struct{}{}
+			}
+			synctest.Wait()
+			pending := f.parent.Pending()
+			if len(pending) > 0 != step.asks {
+				t.Errorf("call %d: %+v is asked", i, pending)
+			}
+			if got, want := c.State().Settings.Trust, !step.asks; got != want {
+				t.Errorf("call %d: the task's session shows the trust %v", i, got)
+			}
+			for _, q := range pending {
+				if err := f.parent.Decide(t.Context(), q.ID, core.AllowOnce, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		next <- struct{}{}
+		f.over()
+	})
+}
+
+// What was answered for the whole session counts in the tasks that it hands over later, and also in one
+// that runs.
+func TestATaskGoesByTheAnswersOfItsSession(t *testing.T) {
+	for _, decision := range []core.Decision{core.AllowSession, core.RejectAlways} {
+		synctest.Test(t, func(t *testing.T) {
+			f := raise(t, kin{work: touches})
+			defer closeGateway(t, f.g)
+			f.after = func(turn *core.Turn) {
+				_, _ = turn.Invoke(turn.Context(), core.Call{ID: turn.NewCall(), Server: core.Native, Tool: "touch"}) // what became of it is in the log
+			}
+			decide := func(d core.Decision) {
+				t.Helper()
+				synctest.Wait()
+				pending := f.parent.Pending()
+				if len(pending) != 1 {
+					t.Fatalf("pending: %+v", pending)
+				}
+				if err := f.parent.Decide(t.Context(), pending[0].ID, d, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			prompt(t, f.parent, say("go"))
+			decide(core.AllowOnce) // the task's call
+			decide(decision)       // the session's own
+			f.over()
+			prompt(t, f.parent, say("go"))
+			f.over() // nothing was asked
+			if got, want := f.came[1].Text, map[core.Decision]string{core.AllowSession: "done", core.RejectAlways: "rejected for this session"}[decision]; got != want {
+				t.Errorf("the second task heard %q, want %q", got, want)
 			}
 		})
 	}

@@ -332,8 +332,8 @@ func (h host) Delegate(ctx context.Context, by Caller) (*Attachment, Settings, e
 		return nil, set, fmt.Errorf("hand over a task: %w", err)
 	}
 	c := Client{
-		Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Caller: by, Asks: true, Questions: true,
-		Profiles: h.s.connection(),
+		Name: h.s.name(), Principal: h.s.meta.Principal, Caller: by, Asks: true, Questions: true,
+		Profiles: h.s.connection(), task: true,
 	}
 	if e := h.Editor(""); e != nil {
 		c.Editor = e.Lend(h.s.meta.ID)
@@ -348,11 +348,14 @@ func (s *Session) child(ctx context.Context, set Settings) (*Session, error) {
 	})
 	if err == nil {
 		child.mu.Lock()
-		child.texts = s.texts
+		child.texts, child.parent, child.heeded = s.texts, s, set.Trust
 		child.mu.Unlock()
 	}
 	return child, err
 }
+
+// name is that of the session as a client of those that work on its tasks.
+func (s *Session) name() string { return "session " + string(s.meta.ID) }
 
 // Sub implements Host.
 func (h host) Sub(ctx context.Context, title string) (Host, *Attachment, error) {
@@ -360,7 +363,7 @@ func (h host) Sub(ctx context.Context, title string) (Host, *Attachment, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	at := child.Attach(Client{Name: "session " + string(h.s.meta.ID), Principal: h.s.meta.Principal, Role: Observe})
+	at := child.Attach(Client{Name: h.s.name(), Principal: h.s.meta.Principal, Role: Observe})
 	if err := (host{child}).Publish(ctx, TitleChanged{Title: title, Auto: true}); err != nil {
 		at.Leave()
 		return nil, nil, err

@@ -84,6 +84,8 @@
 //   - A question of a sub-session is also put to its parent's user, and settled once, by the first
 //     answer. The sub-session's turn ends with the call that started it. It has no more rights than
 //     that call's turn, and no more than the agent that delegated the task (Meta.ParentAgent).
+//     Trust that its parent gets or loses, and answers for the whole session there, count in it from
+//     its next call on.
 //   - An answer for the whole session counts only for its giver: a person's in turns that a person
 //     prompted (Origin.Personal), a program's in turns of the same Caller. A person's rejection
 //     counts in every turn. A person's approval in a program's turn also counts in that program's

@@ -66,6 +66,8 @@ type Session struct {
 	by        *Attachment // that client; nil: none in this process has prompted
 	handing   bool        // this process ends, and another one goes on with what is queued
 	next      *secretNext // nil: the next message is an ordinary one
+	parent    *Session    // that has it work on a task; nil: none in this process
+	heeded    bool        // the trust of that one, as it was last looked at
 	adoption  *time.Timer // starts the first queued prompt; nil: none has outlived its owner
 
 	unwatch   context.CancelFunc // ends Journal.Watch; nil: the log is not watched
