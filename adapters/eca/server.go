@@ -72,6 +72,7 @@ type Server struct {
 	listed    *eca.ChatConfig // the choices last announced, in whatever chat; of the pump's goroutine
 	announced *offer.Offer    // the offer last sent to the client; of the pump's goroutine
 	state     atomic.Int32    // a phase
+	spoken    atomic.Bool     // the client has said something after it was initialized
 	down      chan struct{}   // closed when shutdown has been answered
 
 	mu      sync.Mutex // guards the fields below
@@ -169,6 +170,9 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		if err := s.admits(call); err != nil {
 			call.Reply(nil, err)
 		} else {
+			if call.Method != eca.MethodInitialize && call.Method != eca.MethodInitialized {
+				s.spoken.Store(true)
+			}
 			methods.Handle(call)
 			s.heard(ctx, call)
 		}

@@ -408,6 +408,52 @@ func TestGapForEmacs(t *testing.T) {
 	}
 }
 
+// The connection of a client whose process is missing from the beginning ends after ten seconds in which
+// it says nothing, if its document is an early one. One that speaks sees other process ids than we do.
+func TestAProcessThatWasNeverThere(t *testing.T) {
+	const early = `{"processId":8,"initializationOptions":{"chatBehavior":"agent"},"capabilities":{"codeAssistant":{"chat":true,"editor":{"diagnostics":true}}},"workspaceFolders":[{"uri":"file:///w","name":"w"}]}`
+	for _, c := range []struct {
+		name, hello string
+		speaks      bool
+		ends        bool
+	}{
+		{"early", early, false, true},
+		{"early, and speaks", early, true, false},
+		{"today", fmt.Sprintf(hello, "VsCode", "8"), false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGateway(coretest.NewMemory(), nil)
+			in, out, peer := wiretest.New(wire.ContentLength)
+			srv := eca.New(eca.Options{Gateway: g.Gateway, Principal: core.Local, Cwd: "/w", Alive: func(int) bool { return false }})
+			served := make(chan error, 1)
+			go func() { served <- srv.Serve(t.Context(), in, out) }()
+			e := &editor{t: t, peer: peer}
+			e.ask("initialize", c.hello)
+			e.tell("initialized", "{}")
+			<-time.After(9 * time.Second)
+			synctest.Wait()
+			if len(served) > 0 {
+				t.Errorf("%s: it has ended before ten seconds", c.name)
+			}
+			if c.speaks {
+				e.tell("chat/promptStop", `{"chatId":"c"}`)
+			}
+			<-time.After(time.Hour)
+			synctest.Wait()
+			if got := len(served) > 0; got != c.ends {
+				t.Errorf("%s: it has ended: %v", c.name, got)
+			}
+			peer.Hangup()
+			if err := <-served; !errors.Is(err, eca.ErrNoShutdown) {
+				t.Errorf("%s: Serve returned %v", c.name, err)
+			}
+			if err := g.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // The connection ends when the client's process has ended; a process that never existed has no
 // effect.
 func TestProcess(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -306,5 +307,18 @@ func TestUnreadStderrDelaysNothing(t *testing.T) {
 	_, _ = io.Copy(io.Discard, stderr)
 	if err := c.cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server whose client is dead already, and whose input has ended, exits with code 1.
+func TestAClientThatIsDeadAtTheBeginning(t *testing.T) {
+	p := newPlace(t)
+	dead := p.command(t.Context(), "version")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":%d,"capabilities":{},"workspaceFolders":[]}}`, dead.Process.Pid)
+	if o := p.run(t, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(hello), hello), "eca"); o.code != 1 {
+		t.Errorf("exit code %d: %s", o.code, o.errs)
 	}
 }
