@@ -3,7 +3,53 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"dragoman/core"
+	"dragoman/core/files"
 )
+
+// gitLooks are the sub-commands of git that only show what the repository and the workspace hold. The
+// repository's own settings may have git run programs for them, which only a sandbox confines.
+var gitLooks = []string{
+	"annotate", "blame", "cat-file", "check-ignore", "cherry", "count-objects", "describe", "diff", "grep", "log", "ls-files", "ls-tree",
+	"merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show", "show-branch", "show-ref", "status", "whatchanged",
+}
+
+// onlyLooks reports whether a call runs nothing but plain commands that look at files of the workspace,
+// with options that are known. Reading elsewhere, and where programs keep keys, does not count.
+func (f facts) onlyLooks() bool {
+	runs := false
+	for i, a := range f.check.Access {
+		switch a.Op {
+		case core.OpRun:
+			runs = true
+			if !shows(a, wideScope(f, f.lines[i], a)) {
+				return false
+			}
+		case core.OpRead:
+			if a.Path == "" || a.Outside || a.Wide || a.Linked || files.KeepsKeys(a.Path) {
+				return false
+			}
+		case core.OpWrite, core.OpNet:
+			return false
+		}
+	}
+	return runs
+}
+
+// shows reports whether a program and its sub-command, which the table covers with all that follows
+// them, only look; nil: the table does not cover the line.
+func shows(a core.Access, words []string) bool {
+	switch {
+	case len(words) == 0 || a.Outside:
+		return false
+	case words[0] == "git":
+		return confined(a) && len(words) == 2 && slices.Contains(gitLooks, words[1])
+	}
+	return slices.ContainsFunc(readUsages, func(u usage) bool {
+		return slices.Contains(strings.Split(u.words, ", "), words[0])
+	})
+}
 
 // readUsages lists programs that only read files and print.
 var readUsages = []usage{

@@ -89,12 +89,18 @@ func (p *Policy) Strict() *Policy {
 // set only if a person must be asked.
 func (p *Policy) Decide(c core.Check) core.Verdict { return p.decide(p.look(c)) }
 
-// decideLine is Decide for an agent that needs an approval for each command line: an answer for
-// the session covers exactly the line that was shown.
-func (p *Policy) decideLine(c core.Check) core.Verdict {
+// decideLine is Decide for an agent that needs an approval for each command line which may do more than
+// look: an answer for the session covers exactly the line that was shown. unasked says that lines which
+// only look need none.
+func (p *Policy) decideLine(c core.Check, unasked bool) core.Verdict {
 	f := p.look(c)
+	f.looks = unasked && f.onlyLooks()
 	f.exact = true
-	return p.decide(f)
+	v := p.decide(f)
+	if v.Effect == core.MustAsk && !f.looks {
+		v.Why += "; it may write"
+	}
+	return v
 }
 
 func (p *Policy) decide(f facts) core.Verdict {
@@ -231,6 +237,9 @@ func (p *Policy) byDefault(f facts) core.Verdict {
 	case core.Deny:
 		return core.Verdict{Effect: core.Deny, Why: "denied by the policy's default"}
 	case core.MustAsk:
+		if f.looks {
+			return core.Verdict{Effect: core.Allow, Why: "the command only looks at the workspace"}
+		}
 	}
 	return core.Verdict{Effect: core.MustAsk, Why: f.act() + " needs an approval"}
 }
@@ -281,6 +290,7 @@ type facts struct {
 	folded []string   // the paths, by access; see foldPath
 	lines  []*line    // by access; nil where it runs nothing
 	exact  bool       // an answer for the session covers one exact command line
+	looks  bool       // its command lines only look, and need no approval for that
 	place  place      // the session's
 	args   *arguments // of a tool that is not ours and whose accesses are not known; nil: of none
 }

@@ -60,7 +60,8 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	}
 	rules := p.Rules
 	lines := r.asksToRun(c.Spec) && runs(c.Access)
-	if lines || r.Foreign || named(r.Asked, c.Spec, true) && !named(r.Unasked, c.Spec, false) {
+	asked := r.Foreign || named(r.Asked, c.Spec, true) && !named(r.Unasked, c.Spec, false)
+	if lines || asked {
 		rules, c.Settings.Trust = p.Strict, false
 		if c.Origin.Approvals == core.ApprovalsAuto {
 			c.Origin.Approvals = core.ApprovalsAsk
@@ -68,7 +69,7 @@ func (p Rights) decide(c core.Check) core.Verdict {
 	}
 	switch {
 	case lines:
-		return rules.decideLine(c)
+		return rules.decideLine(c, !asked)
 	case r.Looks:
 		return lookOnly(rules, c)
 	}

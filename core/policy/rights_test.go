@@ -82,8 +82,8 @@ func FuzzRights(f *testing.F) {
 		case !r.Offers(c.Spec):
 			t.Errorf("%s is not offered %s/%s, and gets %+v", agent, server, tool, v)
 		case r.Looks && r.Primary && server == core.Native && kind == core.KindExecute && a.Op == core.OpRun:
-			if v.Effect != core.MustAsk || strings.Contains(v.Remember, "run ") {
-				t.Errorf("%s is asked about each line, and gets %+v for %q", agent, v, path)
+			if v.Effect == core.Allow && v.Why != "the command only looks at the workspace" || strings.Contains(v.Remember, "run ") {
+				t.Errorf("%s is asked about each line that may do more than look, and gets %+v for %q", agent, v, path)
 			}
 		case r.Looks && changes:
 			t.Errorf("%s only looks, and gets %+v for %s", agent, v, a.Op)
@@ -152,6 +152,72 @@ func TestAPlannerIsAskedAboutEachLine(t *testing.T) {
 	writes.Access = append(writes.Access, core.Access{Op: core.OpWrite, Path: "/src/a.go"})
 	if v := p.Decide(writes); v.Effect != core.Deny {
 		t.Errorf("a call that also writes: %+v", v)
+	}
+}
+
+// A planner runs unasked what only looks at the workspace, each program by itself and with options that
+// are known; about everything else the question says that it may write.
+func TestAPlannerLooksUnasked(t *testing.T) {
+	p := someRights(t)
+	check := func(agent, line, sandbox string) core.Check {
+		return core.Check{
+			Call: core.Call{Server: core.Native, Tool: "shell_command", Kind: core.KindExecute}, Spec: core.Spec{Server: core.Native, Name: "shell_command", Kind: core.KindExecute},
+			Access: []core.Access{{Op: core.OpRun, Path: "/src", Command: line, Sandbox: sandbox}}, Settings: core.Settings{Agent: agent},
+			Meta: core.Meta{Cwd: "/src", Roots: []string{"/src"}},
+		}
+	}
+	for _, c := range []struct {
+		line, sandbox string
+		want          core.Effect
+	}{
+		{"ls -la", "full", core.Allow},
+		{"ls -la core", "", core.Allow},
+		{"pwd", "full", core.Allow},
+		{"find . -name x.go", "full", core.Allow},
+		{"grep -rn word core", "full", core.Allow},
+		{"git status", "full", core.Allow},
+		{"git --no-pager log -n 3", "files", core.Allow},
+		{"git diff --stat", "full", core.Allow},
+		{"git diff", "", core.MustAsk}, // the repository's settings may name programs
+		{"git diff --output=x", "full", core.MustAsk},
+		{"git add .", "full", core.MustAsk},
+		{"git branch new", "full", core.MustAsk},
+		{"git remote show origin", "full", core.MustAsk},
+		{"find . -delete", "full", core.MustAsk},
+		{"sort -o a b", "full", core.MustAsk},
+		{"touch x", "full", core.MustAsk},
+		{"go test ./...", "full", core.MustAsk},
+		{"ls > x", "full", core.MustAsk},
+		{"ls; touch x", "full", core.MustAsk},
+		{"ls $(touch x)", "full", core.MustAsk},
+		{"ls /etc", "full", core.MustAsk},
+		{"cat ../other", "full", core.MustAsk},
+		{"cat ~/.ssh/id_rsa", "full", core.MustAsk},
+		{"cat .env", "full", core.Deny},
+		{"rm -rf x", "full", core.MustAsk},
+	} {
+		v := p.Decide(check("plan", c.line, c.sandbox))
+		if v.Effect != c.want {
+			t.Errorf("%s in the sandbox %q: %+v, want %s", c.line, c.sandbox, v, c.want)
+		}
+		if v.Effect == core.MustAsk && !strings.HasSuffix(v.Why, "; it may write") {
+			t.Errorf("%s: the question is %q", c.line, v.Why)
+		}
+	}
+	for _, agent := range []string{"code", "guest", "heir"} {
+		if v := p.Decide(check(agent, "ls", "full")); v.Effect == core.Allow {
+			t.Errorf("%s: %+v", agent, v)
+		}
+	}
+	readOnly := check("plan", "ls", "full")
+	readOnly.Origin.Approvals = core.ApprovalsReadOnly
+	if v := p.Decide(readOnly); v.Effect != core.Deny {
+		t.Errorf("a turn that may only read: %+v", v)
+	}
+	rejected := check("plan", "ls", "full")
+	rejected.Remembered = map[string]core.Decision{p.Decide(check("plan", "touch x", "full")).Remember: core.RejectAlways}
+	if v := p.Decide(rejected); v.Effect != core.Allow {
+		t.Errorf("after another line was rejected: %+v", v)
 	}
 }
 

@@ -18,7 +18,7 @@ type Role struct {
 	Also           []string // tools of our own that it is offered, whatever Only holds
 	Of             *Role    // that it inherits from: it is offered no more than that one; nil: none
 	Asked, Unasked []string // tools that ask each time, and those of them that do not
-	Looks          bool     // it may change nothing, and a person is asked for each command line
+	Looks          bool     // it may change nothing; a person is asked for each command line that may do more than look
 	Foreign        bool     // the workspace proposes it: each of its effects is asked for, every time
 	Spawners       []string // who may hand it tasks; empty: every agent
 }
@@ -36,7 +36,7 @@ func (r Role) Offers(s core.Spec) bool {
 }
 
 // asksToRun reports whether a tool runs commands for an agent that only looks. A person who has
-// chosen the agent is asked for each command line. A task has nobody who has chosen its agent.
+// chosen the agent is asked for each command line that may do more than look. A task has nobody who has chosen its agent.
 func (r Role) asksToRun(s core.Spec) bool {
 	return r.Looks && r.Primary && s.Server == core.Native && s.Kind == core.KindExecute
 }

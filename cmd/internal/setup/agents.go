@@ -34,7 +34,7 @@ var alwaysOffered = []string{guide.SkillTool, guide.RuleTool}
 
 const planPrompt = `
 # Planning
-You are in plan mode: look, think, and say what should be done; change nothing. You have no tools that write. The user is asked about each command line, so run only commands that look, such as git log or ls, and only if no other tool answers the question. Tasks can be handed only to agents that look.
+You are in plan mode: look, think, and say what should be done; change nothing. You have no tools that write. Plain commands that only look at the workspace, such as git log or ls, each in a call of its own, run unasked; the user is asked about every other command line, so run one only if nothing else answers the question. Tasks can be handed only to agents that look.
 End with a plan of concrete steps that name files and what happens in them, and with what you are not sure of. The user starts the work by choosing another agent.
 `
 
