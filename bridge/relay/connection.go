@@ -23,7 +23,7 @@ import (
 // the next one.
 type connection struct {
 	link   *upstream.Link
-	out    *wire.Writer
+	out    *serverStream
 	number int           // of connections before it
 	over   chan struct{} // closed when nothing more comes from the server
 
@@ -59,7 +59,7 @@ func (k *memory) note(o *request, m wire.Message) {
 	}
 	switch o.method {
 	case proto.MethodInitialize:
-		k.hello, k.version, k.changes = o.params, agreedVersion(m), nil
+		k.hello, k.version, k.changes = o.params, versionOf(m.Result), nil
 		var r struct {
 			Caps map[string]struct {
 				ListChanged bool `json:"listChanged"`
@@ -120,7 +120,7 @@ func (c *pipeSession) Begin(ctx context.Context) (*upstream.Peer, error) {
 func (c *pipeSession) connect(ctx context.Context, l *upstream.Link, ready bool) *upstream.Peer {
 	s := &connection{
 		link:  l,
-		out:   wire.NewWriter(l.Out, wire.Newline),
+		out:   newServerStream(l),
 		over:  make(chan struct{}),
 		ready: ready,
 	}
@@ -166,7 +166,7 @@ func (c *pipeSession) introduce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		version := agreedVersion(wire.Message{Result: res})
+		version := versionOf(res)
 		if string(version) != string(known.version) {
 			return fmt.Errorf("it speaks version %.40s of the protocol now, and the client %.40s; "+
 				"connect the client again", version, known.version)

@@ -9,15 +9,17 @@
 // of a client over HTTP, with the program that was started for it (session.go), an exchange a
 // request there with the stream of its messages (stream.go). A dialog is the form by which a client
 // of the older versions is asked whether a call may be made (consent.go); a client of 2026-07-28
-// is asked by the call's result (upstream.View).
+// is asked by the call's result (upstream.View). A serverStream carries messages to a server and back
+// (early.go).
 //
 // # What holds
 //
-//   - Messages pass as they were written, session to session. There are two exceptions. All
+//   - Messages pass as they were written, session to session. There are three exceptions. All
 //     requests of 2026-07-28 of a holder share one connection to a program, so their ids and
 //     progress tokens are replaced and put back. After a restart, the server's questions over
 //     a pipe get ids of ours: a late answer to an earlier question of the same id must not
-//     be taken for theirs.
+//     be taken for theirs. To a client whose version is a date, a server of the early dialect
+//     appears to speak that version (early.go).
 //   - In lists of tools, malformed ones are repaired or left out (upstream.View.Shown), and at 2026-07-28
 //     over HTTP those with invalid headers (streamable.ParamHeaders).
 //   - Over a pipe, a server that ends, or that answers 404 to its session, is started again at the

@@ -285,7 +285,7 @@ func (h *HTTP) start(ctx context.Context, of access.Holder, client, id string) (
 // adopt gives a session its connection to the server.
 func (h *HTTP) adopt(s *httpSession, l *upstream.Link) {
 	s.patience = newPatience(h.relay.export.Server)
-	s.view, s.link, s.out = h.relay.export.View(nil), l, wire.NewWriter(l.Out, wire.Newline)
+	s.view, s.link, s.out = h.relay.export.View(nil), l, newServerStream(l)
 	s.secret, s.done, s.open, s.tokens = rand.Text(), make(chan struct{}), map[string]*exchange{}, map[string]*exchange{}
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = s.out.Run(context.Background()) }) // until it is closed; the reading end notices

@@ -284,7 +284,7 @@ func (c *pipeSession) requestOf(m wire.Message, p streamable.Params, h heldLine)
 			o.greeted = sync.OnceFunc(func() { close(greets) })
 		}
 		c.mu.Unlock()
-		o.number, o.params = numberOf(m), m.Params
+		o.number, o.params = numberOf(m.Params), m.Params
 	case proto.MethodSetLevel, proto.MethodSubscribe, proto.MethodUnsubscribe:
 		o.params = m.Params
 	case proto.MethodListTools:

@@ -15,7 +15,7 @@ import (
 
 // fromServer sends the server's messages to the client until the connection ends.
 func (c *pipeSession) fromServer(ctx context.Context, s *connection) {
-	frames := s.link.Frames()
+	frames := s.out
 	var one [1]wire.Message // of a line that is no batch
 	for {
 		line, err := frames.Next()
@@ -111,12 +111,12 @@ func (c *pipeSession) answered(
 		if o.number != "" && m.Error != nil && line[0] != '[' {
 			return wire.AppendAnswer(nil, m.ID, nil, c.errUndated(o.number))
 		}
-		c.settled(s, agreedVersion(m))
+		c.settled(s, versionOf(m.Result))
 	case proto.MethodCallTool:
 		o.call.Answered(m, len(line))
 	case proto.MethodListTools:
 		if m.Result == nil {
-			return line
+			break
 		}
 		result := c.view.Shown(o.cursor, m.Result)
 		if sameBytes(result, m.Result) {
@@ -131,19 +131,17 @@ func (c *pipeSession) answered(
 			return wire.JSON(list)
 		}
 	}
-	return line
+	return s.out.listed(o.method, line, m)
 }
 
-// numberOf returns the version in a client's initialize if it is a number, as in the first
-// days of the protocol; "" if it is not.
-func numberOf(m wire.Message) string {
-	var p struct {
-		Version json.RawMessage `json:"protocolVersion"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil || len(p.Version) == 0 || p.Version[0] < '0' || p.Version[0] > '9' {
+// numberOf is versionOf for a version that is a number, as in the first days of the protocol; "": it is
+// none.
+func numberOf(object json.RawMessage) string {
+	version := versionOf(object)
+	if len(version) == 0 || version[0] < '0' || version[0] > '9' {
 		return ""
 	}
-	return string(p.Version)
+	return string(version)
 }
 
 // errUndated is the error for a client whose version is a number, at a server that refused it.
@@ -159,11 +157,11 @@ func (c *pipeSession) errUndated(number string) error {
 	)
 }
 
-// agreedVersion returns the version in an answer to initialize.
-func agreedVersion(m wire.Message) json.RawMessage {
+// versionOf returns the version in the parameters of initialize, or in its result.
+func versionOf(object json.RawMessage) json.RawMessage {
 	var r struct {
 		Version json.RawMessage `json:"protocolVersion"`
 	}
-	_ = json.Unmarshal(m.Result, &r) // an error has none
+	_ = json.Unmarshal(object, &r) // an error has none
 	return r.Version
 }

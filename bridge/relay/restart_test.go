@@ -460,7 +460,7 @@ func TestRequestsOfOurOwnAfterTheClientHasLeft(t *testing.T) {
 	t.Parallel()
 	g := watched(t, "", upstream.Server{Name: "up"})
 	c := newPipeSession(g.Server, "p", "", nil)
-	s := &connection{out: wire.NewWriter(nil, wire.Newline), over: make(chan struct{})}
+	s := &connection{out: newServerStream(&upstream.Link{In: io.NopCloser(nil)}), over: make(chan struct{})}
 	close(s.over)
 	c.settle(nil)
 	for range 2 {

@@ -26,7 +26,7 @@ type httpSession struct {
 	view     *upstream.View
 	patience *patience
 	link     *upstream.Link
-	out      *wire.Writer  // to the server
+	out      *serverStream
 	secret   string        // begins the ids of our own requests, which no client can guess
 	done     chan struct{} // closed when the connection has ended
 	place    *wire.Guest
@@ -67,7 +67,7 @@ func (s *httpSession) close() {
 
 // read routes the server's messages until it ends.
 func (s *httpSession) read() {
-	frames := s.link.Frames()
+	frames := s.out
 	for {
 		line, err := frames.Next()
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *httpSession) forgetLocked(x *exchange, id string) {
 func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte {
 	switch x.method {
 	case proto.MethodInitialize:
-		s.view.Settled(agreedVersion(m))
+		s.view.Settled(versionOf(m.Result))
 		s.link.Settled(proto.Legacy) // a program does not need to know
 	case proto.MethodListTools:
 		s.mu.Lock()
@@ -190,6 +190,9 @@ func (s *httpSession) answered(x *exchange, line []byte, m wire.Message) []byte 
 		}
 	case proto.MethodCallTool:
 		x.call.Answered(m, len(line))
+	}
+	if !x.own {
+		line = s.out.listed(x.method, line, m)
 	}
 	if s.id == "" && x.id != nil {
 		line = withID(line, x.id)

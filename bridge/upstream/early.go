@@ -21,8 +21,8 @@ import (
 // A server of that time may have fewer lists than it announces: that depends on its version
 // (Peer.Lists), and not on the edge.
 
-// early returns the edge of a connection to a server whose version is unknown yet.
-func early() wire.Edge { return new(earlyEdge) }
+// EarlyEdge returns the edge of a connection to a server whose version is unknown yet.
+func EarlyEdge() wire.Edge { return new(earlyEdge) }
 
 // earlyOpen limits the open requests that are remembered.
 const earlyOpen = 1000

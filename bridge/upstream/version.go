@@ -78,6 +78,12 @@ func nextOffer(refused string, err error, offered map[string]int) string {
 	return ""
 }
 
+// WantsNumber reports whether a server that refuses a version is to be offered the number that the protocol had
+// for a version before dates.
+func WantsNumber(refused string, err error) bool {
+	return nextOffer(refused, err, map[string]int{refused: 1}) == proto.Numbered
+}
+
 // usualOffers returns the versions to try after a refusal that names none.
 func usualOffers(refused string, err error) []string {
 	if refused == proto.Modern {
