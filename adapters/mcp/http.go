@@ -184,14 +184,17 @@ func (d *door) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		streamable.Refuse(w, http.StatusBadRequest, nil, err)
 		return
 	}
+	v := d.visit(r)
 	m, err := edge.ParseBody(body)
+	if err == nil && v.filtered() == nil {
+		err = m.CheckID()
+	}
 	if err != nil {
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
 	}
 	p := edge.PeekAt(m.Params)
 	modern = modern || p.Version != "" || m.Method == proto.MethodDiscover
-	v := d.visit(r)
 	answers := &edge.ResponseWriter{ResponseWriter: w, Method: m.Method, Filter: v.filtered()}
 	w = answers
 	if m.Kind() == wire.Request {

@@ -195,3 +195,15 @@ func (w *bufferedResponse) put(m string) {
 	defer w.peer.mu.Unlock()
 	w.peer.queue = append(w.peer.queue, m)
 }
+
+// A request whose id is null is answered, at every version with a date.
+func TestRequestsWithANullIDAreRefusedOverHTTP(t *testing.T) {
+	t.Parallel()
+	h := mcp.New(mcp.Options{}).HTTP(func(*http.Request) access.Holder { return access.Owner(core.Local) })
+	defer h.Close()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":null,"method":"ping"}`)))
+	if got := w.Body.String(); w.Code != http.StatusBadRequest || !strings.Contains(got, `"id":null,"error":{"code":-32600,"message":"ping: the id of a request must not be null"}`) {
+		t.Errorf("%d %s", w.Code, got)
+	}
+}

@@ -49,6 +49,20 @@ func (m *Message) Kind() Kind {
 	}
 }
 
+// CheckID returns an error for a method with "id":null, which is forbidden by all versions of MCP that are
+// dates. The error is to be answered with a null id.
+func (m *Message) CheckID() error {
+	if m.Method == "" || !m.HasID || m.ID != nil {
+		return nil
+	}
+	return NullIDError(m.Method)
+}
+
+// NullIDError is the error of CheckID.
+func NullIDError(method string) error {
+	return jrpc2.Errorf(jrpc2.InvalidRequest, "%.60s: the id of a request must not be null", method)
+}
+
 // Parse parses one envelope. The text must be a single JSON object in valid UTF-8,
 // at most [MaxDepth] deep; names of members count exactly as written; unknown members
 // are dropped; "jsonrpc" may be missing but must be "2.0" if present.

@@ -120,7 +120,9 @@ func (a *Server) serve(ctx context.Context, c *caller, in io.ReadCloser, out io.
 		c.left()
 		return err
 	}
-	c.conn = wire.NewConn(&inputEnd{in, c.leaving}, out, clientOptions())
+	o := clientOptions()
+	o.NullIDs = true // they are refused
+	c.conn = wire.NewConn(&inputEnd{in, c.leaving}, out, o)
 	serving, end := context.WithCancel(ctx)
 	err = c.conn.Serve(ctx, func(call *wire.Call) { c.receive(serving, call) })
 	end()
@@ -197,6 +199,9 @@ func (c *caller) receive(ctx context.Context, call *wire.Call) {
 		return
 	}
 	q, err := inspect(call.Params)
+	if string(call.ID) == "null" {
+		err = wire.NullIDError(call.Method)
+	}
 	if err != nil {
 		call.Reply(nil, err)
 		return

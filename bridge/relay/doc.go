@@ -38,6 +38,8 @@
 //     direction.
 //   - A call that is cancelled while it is judged, or before it came, never reaches the
 //     server (streamable.Calls).
+//   - A request whose id is null, and a call without an id, are refused: a server might answer what
+//     nobody has judged.
 //   - A request is given up when the server shows no sign of life for its start or call
 //     timeout (patience.go), as in an aggregate. No time passes while the client has a question
 //     of the server's, and after the answer the server has all of its time again.

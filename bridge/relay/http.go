@@ -136,6 +136,9 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = checkPlain(body, []wire.Message{m})
 	}
+	if err == nil {
+		err = checkIDs([]wire.Message{m}, func() bool { return false })
+	}
 	if err != nil {
 		streamable.Refuse(w, http.StatusBadRequest, m.ID, err)
 		return

@@ -116,7 +116,10 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 			c.refuse(nil, err)
 			continue
 		}
-		if err := checkPlain(line, messages); err != nil {
+		if err = checkPlain(line, messages); err == nil {
+			err = checkIDs(messages, c.isEarly)
+		}
+		if err != nil {
 			c.refuse(nil, err)
 			continue
 		}
@@ -134,6 +137,13 @@ func (c *pipeSession) fromClient(ctx context.Context, frames wire.Framer) {
 			return
 		}
 	}
+}
+
+// isEarly reports whether the client and the server have agreed on the early dialect.
+func (c *pipeSession) isEarly() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return numberOf(c.memory.hello) != ""
 }
 
 // leave waits until everything that the client has sent is passed on. It ends the session if the

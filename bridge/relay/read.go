@@ -75,6 +75,20 @@ func checkPlain(line []byte, messages []wire.Message) error {
 	return nil
 }
 
+// checkIDs refuses requests of a client's that have no id, or a null one: nobody would judge such a call,
+// and the server may answer it nevertheless. The early dialect has no rule about null ids.
+func checkIDs(messages []wire.Message, early func() bool) error {
+	for _, m := range messages {
+		if err := m.CheckID(); err != nil && !early() {
+			return err
+		}
+		if isCall(m) && m.ID == nil {
+			return jrpc2.Errorf(jrpc2.InvalidRequest, "%s: a call must have an id", m.Method)
+		}
+	}
+	return nil
+}
+
 // cursorOf is the cursor of a request for a page.
 func cursorOf(params json.RawMessage) string {
 	var p struct {

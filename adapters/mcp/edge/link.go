@@ -167,6 +167,9 @@ func (l *Link) message(ctx context.Context, b []byte, in *batch) error {
 		Collect() // the memory it was read into
 	}
 	m, err := wire.Parse(b)
+	if err == nil && l.filtered() == nil {
+		err = m.CheckID()
+	}
 	switch {
 	case m.Kind() == wire.Response: // never answered, valid or not
 		if err == nil {

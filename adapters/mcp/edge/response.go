@@ -117,7 +117,11 @@ func ParseBody(body []byte) (wire.Message, error) {
 		return wire.Message{}, jrpc2.Errorf(jrpc2.ParseError, "not valid JSON: %v", err)
 	}
 	for _, one := range all {
-		if m, err := wire.Parse(one); err != nil {
+		m, err := wire.Parse(one)
+		if err == nil {
+			err = m.CheckID()
+		}
+		if err != nil {
 			return m, err
 		}
 	}

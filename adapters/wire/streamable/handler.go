@@ -114,6 +114,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, err := wire.Parse(body)
+	if err == nil {
+		err = m.CheckID()
+	}
 	if err != nil {
 		Refuse(w, http.StatusBadRequest, m.ID, err)
 		return
