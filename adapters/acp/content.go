@@ -2,7 +2,6 @@ package acp
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 
 	"dragoman/adapters/proto/acp"
@@ -71,14 +70,14 @@ func content(b core.Block) acp.ContentBlock {
 	case core.Image:
 		return acp.ContentBlock{
 			Type:     "image",
-			Data:     base64.StdEncoding.EncodeToString(b.Data),
+			Data:     b.Data,
 			MIMEType: b.MIME,
 			URI:      b.URI,
 		}
 	case core.Audio:
 		return acp.ContentBlock{
 			Type:     "audio",
-			Data:     base64.StdEncoding.EncodeToString(b.Data),
+			Data:     b.Data,
 			MIMEType: b.MIME,
 		}
 	case core.Link:
@@ -100,8 +99,8 @@ func content(b core.Block) acp.ContentBlock {
 	case core.Resource:
 		res := &acp.Resource{URI: b.URI, MIMEType: b.MIME}
 		if b.Blob != nil {
-			s := base64.StdEncoding.EncodeToString(b.Blob)
-			res.Blob = &s
+			data := acp.Data(b.Blob)
+			res.Blob = &data
 		} else {
 			res.Text = &b.Text
 		}

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 
 	"github.com/creachadair/jrpc2"
@@ -175,17 +174,15 @@ func blockOf(c acp.ContentBlock) (core.Block, error) {
 		}
 		return link, nil
 	case "image":
-		data, err := base64.StdEncoding.DecodeString(c.Data)
-		if err != nil {
+		if c.Data.Bad() {
 			return nil, errors.New("an image's data must be base64")
 		}
-		return core.Image{MIME: c.MIMEType, Data: data, URI: c.URI}, nil
+		return core.Image{MIME: c.MIMEType, Data: c.Data, URI: c.URI}, nil
 	case "audio":
-		data, err := base64.StdEncoding.DecodeString(c.Data)
-		if err != nil {
+		if c.Data.Bad() {
 			return nil, errors.New("an audio block's data must be base64")
 		}
-		return core.Audio{MIME: c.MIMEType, Data: data}, nil
+		return core.Audio{MIME: c.MIMEType, Data: c.Data}, nil
 	case "resource":
 		return resourceOf(c.Resource)
 	}
@@ -201,11 +198,10 @@ func resourceOf(r *acp.Resource) (core.Block, error) {
 	case r.Text != nil:
 		return core.Resource{URI: r.URI, MIME: r.MIMEType, Text: *r.Text}, nil
 	case r.Blob != nil:
-		blob, err := base64.StdEncoding.DecodeString(*r.Blob)
-		if err != nil {
+		if r.Blob.Bad() {
 			return nil, errors.New("a resource's blob must be base64")
 		}
-		return core.Resource{URI: r.URI, MIME: r.MIMEType, Blob: blob}, nil
+		return core.Resource{URI: r.URI, MIME: r.MIMEType, Blob: r.Blob.Content()}, nil
 	}
 	return nil, errors.New("a resource needs text or blob")
 }

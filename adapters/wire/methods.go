@@ -95,6 +95,7 @@ func Async[P any](f func(*Call, P) error) Method {
 		if err != nil {
 			return err
 		}
+		call.Params = nil // a call may be open for long, and shall not hold a large message
 		return f(call, p)
 	}
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -22,22 +21,15 @@ type mapping struct{ paths.Mapping }
 
 // blockOf returns content of an agent.
 func (m mapping) blockOf(b acp.ContentBlock) core.Block {
-	data := func(text string) []byte {
-		raw, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return nil
-		}
-		return raw
-	}
 	switch b.Type {
 	case "text":
 		if b.Text != nil {
 			return core.Text{Text: *b.Text}
 		}
 	case "image":
-		return core.Image{MIME: b.MIMEType, Data: data(b.Data), URI: m.URIHere(b.URI)}
+		return core.Image{MIME: b.MIMEType, Data: b.Data, URI: m.URIHere(b.URI)}
 	case "audio":
-		return core.Audio{MIME: b.MIMEType, Data: data(b.Data)}
+		return core.Audio{MIME: b.MIMEType, Data: b.Data}
 	case "resource_link":
 		l := core.Link{URI: m.URIHere(b.URI), Name: b.Name, Title: b.Title, Description: b.Description, MIME: b.MIMEType}
 		if b.Size != nil {
@@ -49,8 +41,8 @@ func (m mapping) blockOf(b acp.ContentBlock) core.Block {
 			is := core.Resource{URI: m.URIHere(r.URI), MIME: r.MIMEType}
 			if r.Text != nil {
 				is.Text = *r.Text
-			} else if r.Blob != nil {
-				is.Blob = data(*r.Blob)
+			} else if r.Blob != nil && !r.Blob.Bad() {
+				is.Blob = r.Blob.Content()
 			}
 			return is
 		}
@@ -106,7 +98,7 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 		case core.Image:
 			switch {
 			case takes.Image && len(b.Data) > 0:
-				list = append(list, acp.ContentBlock{Type: "image", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data), URI: there(b.URI)})
+				list = append(list, acp.ContentBlock{Type: "image", MIMEType: b.MIME, Data: b.Data, URI: there(b.URI)})
 			case len(b.Data) > 0:
 				list = append(list, c.asFile(ctx, t, "image", b.MIME, b.Data))
 			default:
@@ -114,7 +106,7 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 			}
 		case core.Audio:
 			if takes.Audio {
-				list = append(list, acp.ContentBlock{Type: "audio", MIMEType: b.MIME, Data: base64.StdEncoding.EncodeToString(b.Data)})
+				list = append(list, acp.ContentBlock{Type: "audio", MIMEType: b.MIME, Data: b.Data})
 			} else {
 				list = append(list, c.asFile(ctx, t, "sound", b.MIME, b.Data))
 			}
@@ -123,7 +115,7 @@ func (c *conversation) prompt(ctx context.Context, t *core.Turn, p *peer) ([]any
 			case takes.EmbeddedContext:
 				r := &acp.Resource{URI: there(b.URI), MIMEType: b.MIME}
 				if b.Blob != nil {
-					blob := base64.StdEncoding.EncodeToString(b.Blob)
+					blob := acp.Data(b.Blob)
 					r.Blob = &blob
 				} else {
 					r.Text = &b.Text

@@ -1,13 +1,16 @@
 package acp
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+)
 
 // ContentBlock is content of any type, flat: Type determines which fields are used (text, image,
 // audio, resource_link, resource).
 type ContentBlock struct {
 	Type        string    `json:"type"`
 	Text        *string   `json:"text,omitempty"`
-	Data        string    `json:"data,omitempty"` // base64
+	Data        Data      `json:"data,omitempty"`
 	MIMEType    string    `json:"mimeType,omitempty"`
 	URI         string    `json:"uri,omitempty"`
 	Name        string    `json:"name,omitempty"`
@@ -22,7 +25,38 @@ type Resource struct {
 	URI      string  `json:"uri"`
 	MIMEType string  `json:"mimeType,omitempty"`
 	Text     *string `json:"text,omitempty"`
-	Blob     *string `json:"blob,omitempty"`
+	Blob     *Data   `json:"blob,omitempty"` // not to a nil Data
+}
+
+// Data is the content of a picture, a sound or a file: in JSON a string of base64. It is decoded where it
+// stands in the message, because a copy of it may be large.
+type Data []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler. A text that is no base64 makes Data bad and is no error, so
+// that the reader of the block can name it, or do without.
+func (d *Data) UnmarshalText(text []byte) error {
+	*d = make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(*d, text)
+	switch {
+	case err != nil:
+		*d = Data{}
+	case n == 0:
+		*d = nil
+	default:
+		*d = (*d)[:n]
+	}
+	return nil
+}
+
+// Bad reports whether the text was no base64.
+func (d Data) Bad() bool { return d != nil && len(d) == 0 }
+
+// Content returns the bytes, which are not nil.
+func (d Data) Content() []byte {
+	if d == nil {
+		return []byte{}
+	}
+	return d
 }
 
 // ToolContent is one piece of a tool call's content: "content", "diff" or
