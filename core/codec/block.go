@@ -2,8 +2,10 @@ package codec
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +32,9 @@ const ForeignBlock = "dragoman-block:"
 // AppendBlocks appends blocks to dst as a JSON array in one line. Each is an
 // object with its type; a nil Block is left out.
 func AppendBlocks(dst []byte, blocks []core.Block) []byte {
+	if n := dataSize(blocks); n > largeData {
+		dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(n)+largeData)
+	}
 	dst = append(dst, '[')
 	for _, b := range blocks {
 		if b == nil {
@@ -41,6 +46,26 @@ func AppendBlocks(dst []byte, blocks []core.Block) []byte {
 		dst = appendBlock(dst, b)
 	}
 	return append(dst, ']')
+}
+
+// largeData is the size of data, in bytes, from which on room for all blocks is made at once: a buffer that grows is
+// copied. As much is for what is beside the data.
+const largeData = 64 << 10
+
+// dataSize returns the bytes of data in blocks.
+func dataSize(blocks []core.Block) (n int) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case core.Image:
+			n += len(b.Data)
+		case core.Audio:
+			n += len(b.Data)
+		case core.Resource:
+			n += len(b.Blob)
+		case core.Text, core.Link, core.Diff, core.Terminal:
+		}
+	}
+	return n
 }
 
 // ParseBlocks parses the output of AppendBlocks.
@@ -55,6 +80,22 @@ func ParseBlocks(b []byte) ([]core.Block, error) {
 func appendBlock(dst []byte, b core.Block) []byte {
 	kind := ""
 	switch b := b.(type) {
+	case core.Image:
+		dst = appendStringMember(append(dst, `{"type":"image"`...), "mime", b.MIME)
+		dst = appendStringMember(appendDataMember(dst, "data", b.Data), "uri", b.URI)
+		return append(dst, '}')
+	case core.Audio:
+		dst = appendStringMember(append(dst, `{"type":"audio"`...), "mime", b.MIME)
+		return append(appendDataMember(dst, "data", b.Data), '}')
+	case core.Resource:
+		dst = jsonscan.AppendString(append(dst, `{"type":"resource","uri":`...), b.URI)
+		dst = appendStringMember(appendStringMember(dst, "mime", b.MIME), "text", b.Text)
+		dst = appendDataMember(dst, "blob", b.Blob)
+		if b.Lines != [2]int{} {
+			dst = strconv.AppendInt(append(appendKey(dst, "lines"), '['), int64(b.Lines[0]), 10)
+			dst = append(strconv.AppendInt(append(dst, ','), int64(b.Lines[1]), 10), ']')
+		}
+		return append(dst, '}')
 	case core.Text:
 		dst = jsonscan.AppendString(append(dst, `{"type":"text","text":`...), b.Text)
 		return append(dst, '}')
@@ -74,14 +115,8 @@ func appendBlock(dst []byte, b core.Block) []byte {
 			dst = append(appendKey(dst, "shown"), "true"...)
 		}
 		return append(dst, '}')
-	case core.Image:
-		kind = blockImage
-	case core.Audio:
-		kind = blockAudio
 	case core.Link:
 		kind = blockLink
-	case core.Resource:
-		kind = blockResource
 	case core.Terminal:
 		kind = blockTerminal
 	}

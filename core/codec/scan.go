@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -57,6 +58,15 @@ func appendStringMember(dst []byte, key, s string) []byte {
 		return dst
 	}
 	return jsonscan.AppendString(appendKey(dst, key), s)
+}
+
+// appendDataMember appends a member in base64; none when there is no data.
+func appendDataMember(dst []byte, key string, data []byte) []byte {
+	if len(data) == 0 {
+		return dst
+	}
+	dst = append(appendKey(dst, key), '"')
+	return append(base64.StdEncoding.AppendEncode(dst, data), '"')
 }
 
 // appendIntMember appends a member; none when n is 0.
