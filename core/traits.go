@@ -1,5 +1,7 @@
 package core
 
+import "dragoman/core/internal/memlog"
+
 // traits is the set of properties of an event that generic code asks for. Because of it, few
 // switches list every event: those where a forgotten event would be a mistake, which are
 // State.apply, the encoders of the protocols, the loop's history and the codec. The others switch
@@ -76,10 +78,14 @@ func is(ev Event, t traits) bool {
 // Forked reports whether a fork of a session takes an event over.
 func Forked(ev Event) bool { return is(ev, forked) }
 
+// largestSize is the size that eventSize returns at most. With its own size a picture would at once push out of
+// memory what readers have not taken yet, and each reader would decode the picture once more, from the store.
+const largestSize = memlog.Batch / 2
+
 // eventSize returns the rough size of an atomic event, in bytes.
 func eventSize(ev Event) int {
 	_, size := ev.event()
-	return 128 + size
+	return min(128+size, largestSize)
 }
 
 func (c Call) size() int {
