@@ -2,7 +2,6 @@ package llm
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,7 +62,8 @@ type sentPart struct {
 }
 
 type sentImage struct {
-	URL string `json:"url"`
+	URL  string `json:"url"`
+	data []byte // that the mark at the URL's end stands for; nil: there is none
 }
 
 type sentCall struct {
@@ -105,13 +105,13 @@ func (w chatWire) encode(m *remote, r *inference.Request) (payload, error) {
 }
 
 // elements implements stretch. Pictures in tool results follow the last of them.
-func (chatWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
+func (chatWire) elements(m *remote, messages []inference.Message) (list []any, shown pictures) {
 	var sent []sentMessage
-	var shown []sentPart
+	var later []sentPart
 	flush := func() {
-		if shown != nil {
-			sent = append(sent, sentMessage{Role: "user", Content: shown})
-			shown = nil
+		if later != nil {
+			sent = append(sent, sentMessage{Role: "user", Content: later})
+			later = nil
 		}
 	}
 	for i := range messages {
@@ -121,22 +121,22 @@ func (chatWire) elements(m *remote, messages []inference.Message) (list []any, p
 		}
 		switch msg.Role {
 		case inference.RoleUser:
-			content, n := userContent(msg.Blocks)
-			pictures += n
+			content, more := userContent(msg.Blocks)
+			shown.add(more)
 			sent = append(sent, sentMessage{Role: "user", Content: content})
 		case inference.RoleAssistant:
 			if a, ok := m.assistant(msg); ok {
 				sent = append(sent, a)
 			}
 		case inference.RoleTool:
-			answer, images, n := toolContent(&msg.Result)
-			pictures += n
-			shown = append(shown, images...)
+			answer, images, more := toolContent(&msg.Result)
+			shown.add(more)
+			later = append(later, images...)
 			sent = append(sent, sentMessage{Role: "tool", ToolCallID: string(msg.Result.ID), Content: answer})
 		}
 	}
 	flush()
-	return listOf(sent), pictures
+	return listOf(sent), shown
 }
 
 // parts implements stretch: consecutive results belong together, because of their
@@ -157,18 +157,18 @@ func (w chatWire) cut(m *remote, messages []inference.Message) int {
 
 // userContent returns a plain string whenever possible: some services do not accept
 // parts.
-func userContent(blocks []core.Block) (content any, pictures int) {
-	parts, pictures := contentParts(blocks)
-	if pictures > 0 || hasImage(parts) {
-		return parts, pictures
+func userContent(blocks []core.Block) (content any, shown pictures) {
+	parts, shown := contentParts(blocks)
+	if hasImage(parts) {
+		return parts, shown
 	}
-	return joinText(parts), 0
+	return joinText(parts), shown
 }
 
 // toolContent returns a tool's result as text, and its pictures as parts of a message
 // that follows.
-func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictures int) {
-	parts, pictures := contentParts(r.Blocks)
+func toolContent(r *inference.ToolReturn) (text string, images []sentPart, shown pictures) {
+	parts, shown := contentParts(r.Blocks)
 	if hasImage(parts) {
 		texts := []sentPart{}
 		images = append(
@@ -199,7 +199,7 @@ func toolContent(r *inference.ToolReturn) (text string, images []sentPart, pictu
 	case r.Failed:
 		text = "Error: " + text
 	}
-	return text, images, pictures
+	return text, images, shown
 }
 
 func hasImage(parts []sentPart) bool {
@@ -220,18 +220,21 @@ func joinText(parts []sentPart) string {
 	return b.String()
 }
 
-// contentParts converts blocks to parts; pictures is the number of bytes in pictures.
-func contentParts(blocks []core.Block) (parts []sentPart, pictures int) {
+// contentParts converts blocks to parts; shown are the pictures in them.
+func contentParts(blocks []core.Block) (parts []sentPart, shown pictures) {
 	for _, b := range blocks {
 		p := blockPart(b)
 		if p.ImageURL != nil {
-			pictures += len(p.ImageURL.URL)
+			shown.bytes += len(p.ImageURL.URL)
+			if p.ImageURL.data != nil {
+				shown.data = append(shown.data, p.ImageURL.data)
+			}
 		} else if p.Text == "" {
 			continue // some services refuse an empty part
 		}
 		parts = append(parts, p)
 	}
-	return parts, pictures
+	return parts, shown
 }
 
 func blockPart(b core.Block) sentPart {
@@ -240,8 +243,8 @@ func blockPart(b core.Block) sentPart {
 	case core.Text:
 		text = b.Text
 	case core.Image:
-		if url := imageURL(b); url != "" {
-			return sentPart{Type: "image_url", ImageURL: &sentImage{url}}
+		if image := imageOf(b); image != nil {
+			return sentPart{Type: "image_url", ImageURL: image}
 		}
 		text = fmt.Sprintf("(A picture that is not included: %s)", b.URI)
 	case core.Audio:
@@ -250,7 +253,7 @@ func blockPart(b core.Block) sentPart {
 		text = inference.LinkText(b)
 	case core.Resource:
 		if strings.HasPrefix(b.MIME, "image/") && len(b.Blob) > 0 {
-			return sentPart{Type: "image_url", ImageURL: &sentImage{dataURL(b.MIME, b.Blob)}}
+			return sentPart{Type: "image_url", ImageURL: dataImage(b.MIME, b.Blob)}
 		}
 		text = inference.ResourceText(b)
 	case core.Diff:
@@ -263,20 +266,21 @@ func blockPart(b core.Block) sentPart {
 	return sentPart{Type: "text", Text: text}
 }
 
-func imageURL(i core.Image) string {
+// imageOf returns a picture as it is sent; nil: it is not.
+func imageOf(i core.Image) *sentImage {
 	if len(i.Data) > 0 {
-		return dataURL(i.MIME, i.Data)
+		return dataImage(i.MIME, i.Data)
 	}
 	if strings.HasPrefix(i.URI, "https://") || strings.HasPrefix(i.URI, "http://") ||
 		strings.HasPrefix(i.URI, "data:") {
-		return i.URI
+		return &sentImage{URL: i.URI}
 	}
-	return ""
+	return nil
 }
 
-func dataURL(mime string, data []byte) string {
+func dataImage(mime string, data []byte) *sentImage {
 	mime = cmp.Or(mime, "image/png")
-	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
+	return &sentImage{"data:" + mime + ";base64," + string(pictureMark()), data}
 }
 
 // assistant encodes a message of the model; ok is false if it is empty.

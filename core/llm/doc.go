@@ -4,7 +4,7 @@
 // remote.go is a model on the network: requests, tries, reading a stream. answer.go
 // assembles an answer. A wire is the part that differs between services: two files each,
 // one for requests and one for answers (chat, responses, messages, ollama). past.go caches
-// encoded histories, gate.go limits the rate of requests, adapt.go drops features that a
+// encoded histories, picture.go encodes pictures while they are sent, gate.go limits the rate of requests, adapt.go drops features that a
 // service refuses, and leave.go parts of the conversation that it refuses. toolform.go puts tools
 // into the form that a family of models accepts (schema.go, fold.go, subset.go). Other models: chain (langchaingo), replay, sampling (an MCP client's).
 //
@@ -49,7 +49,7 @@
 //     the rest. The caller leaves it out of later requests to that model (Request.Refused).
 //   - A session's tools and history are sent in their original order, and every
 //     request begins with the previous one, so that prompt caches hit. Nothing is
-//     encoded twice.
+//     encoded twice, except for pictures: of those no encoded form is kept.
 //
 // # Locks and goroutines
 //

@@ -309,7 +309,7 @@ func (l *leaver) named(of subject, mine []part, e *inference.Error) (found []par
 	for _, at := range placePattern().FindAllString(text, -1) {
 		if sent == nil {
 			body, err := l.m.wire.encode(l.m, l.r)
-			if err != nil || json.Unmarshal(slices.Concat(body.head, body.past, body.rest), &sent) != nil {
+			if err != nil || json.Unmarshal(body.whole(), &sent) != nil {
 				return nil
 			}
 		}

@@ -142,9 +142,9 @@ func (w messagesWire) encode(m *remote, r *inference.Request) (payload, error) {
 	if err != nil {
 		return payload{}, err
 	}
-	rest, pictures := m.turns(messages)
+	rest, shown := m.turns(messages)
 	markNewest(rest)
-	return compose(head, tail, "messages", nil, past, listOf(rest), pictures)
+	return compose(head, tail, "messages", nil, past, listOf(rest), shown)
 }
 
 // budgets are the tokens for thinking, by effort.
@@ -192,9 +192,9 @@ func markNewest(sent []messagesMessage) {
 }
 
 // elements implements stretch.
-func (messagesWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
-	sent, pictures := m.turns(messages)
-	return listOf(sent), pictures
+func (messagesWire) elements(m *remote, messages []inference.Message) (list []any, shown pictures) {
+	sent, shown := m.turns(messages)
+	return listOf(sent), shown
 }
 
 // parts implements stretch: consecutive messages of one side are one.
@@ -249,7 +249,7 @@ func (m *remote) side(msg *inference.Message) string {
 
 // turns encodes a history. Consecutive messages of one side are merged: the results of
 // an answer's calls, and the user's next message.
-func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pictures int) {
+func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, shown pictures) {
 	add := func(role string, blocks ...messagesBlock) {
 		if len(blocks) == 0 {
 			return
@@ -264,22 +264,22 @@ func (m *remote) turns(messages []inference.Message) (sent []messagesMessage, pi
 		msg := &messages[i]
 		switch msg.Role {
 		case inference.RoleUser:
-			blocks, n := messagesContent(msg.Blocks)
-			pictures += n
+			blocks, more := messagesContent(msg.Blocks)
+			shown.add(more)
 			add("user", blocks...)
 		case inference.RoleAssistant:
 			add("assistant", m.said(msg)...)
 		case inference.RoleTool:
 			res := &msg.Result
-			blocks, n := messagesContent(res.Blocks)
-			pictures += n
+			blocks, more := messagesContent(res.Blocks)
+			shown.add(more)
 			if len(blocks) == 0 {
 				blocks = []messagesBlock{{Type: "text", Text: "(no output)"}}
 			}
 			add("user", messagesBlock{Type: "tool_result", UseID: string(res.ID), Content: blocks, Failed: res.Failed})
 		}
 	}
-	return sent, pictures
+	return sent, shown
 }
 
 // said encodes a message of the model, thoughts first: a signature is valid only
@@ -313,10 +313,9 @@ func (m *remote) said(msg *inference.Message) (blocks []messagesBlock) {
 	return blocks
 }
 
-// messagesContent converts blocks to content; pictures is the number of bytes in
-// pictures.
-func messagesContent(list []core.Block) (blocks []messagesBlock, pictures int) {
-	parts, pictures := contentParts(list)
+// messagesContent converts blocks to content; shown are the pictures in it.
+func messagesContent(list []core.Block) (blocks []messagesBlock, shown pictures) {
+	parts, shown := contentParts(list)
 	for _, p := range parts {
 		if p.ImageURL == nil {
 			blocks = append(blocks, messagesBlock{Type: "text", Text: p.Text})
@@ -328,7 +327,7 @@ func messagesContent(list []core.Block) (blocks []messagesBlock, pictures int) {
 		}
 		blocks = append(blocks, messagesBlock{Type: "image", Source: src})
 	}
-	return blocks, pictures
+	return blocks, shown
 }
 
 // splitData splits a data URL with base64.

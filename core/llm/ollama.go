@@ -133,30 +133,30 @@ func (w ollamaWire) encode(m *remote, r *inference.Request) (payload, error) {
 }
 
 // elements implements stretch.
-func (ollamaWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
+func (ollamaWire) elements(m *remote, messages []inference.Message) (list []any, shown pictures) {
 	for i := range messages {
 		msg := &messages[i]
 		switch msg.Role {
 		case inference.RoleUser:
-			one, n := ollamaContent("user", msg.Blocks)
-			pictures += n
+			one, more := ollamaContent("user", msg.Blocks)
+			shown.add(more)
 			list = append(list, one)
 		case inference.RoleAssistant:
 			if one := m.uttered(msg); one.Content != "" || one.Calls != nil {
 				list = append(list, one)
 			}
 		case inference.RoleTool:
-			one, n := ollamaContent("tool", resultBlocks(&msg.Result))
+			one, more := ollamaContent("tool", resultBlocks(&msg.Result))
 			one.ToolName = msg.Result.Name
-			pictures += n
+			shown.add(more)
 			list = append(list, one)
 		}
 	}
-	return list, pictures
+	return list, shown
 }
 
-func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures int) {
-	parts, pictures := contentParts(list)
+func ollamaContent(role string, list []core.Block) (m ollamaMessage, shown pictures) {
+	parts, shown := contentParts(list)
 	var texts []sentPart
 	for _, p := range parts {
 		if p.ImageURL == nil {
@@ -168,7 +168,7 @@ func ollamaContent(role string, list []core.Block) (m ollamaMessage, pictures in
 		}
 	}
 	m.Role, m.Content = role, joinText(texts)
-	return m, pictures
+	return m, shown
 }
 
 // uttered encodes a message of the model, with the thoughts that led to calls.

@@ -18,8 +18,9 @@ const (
 // encodedPiece is a piece of a history in the form for requests. It never changes;
 // additions follow it.
 type encodedPiece struct {
-	json  []byte
-	chars int // without pictures
+	json     []byte
+	pictures [][]byte // of the marks in json
+	chars    int      // without pictures
 }
 
 // pastCache caches the encoded histories of sessions, so that a request encodes only new
@@ -46,6 +47,15 @@ type past struct {
 	used     uint64
 }
 
+// size returns how many bytes a cached history holds.
+func (p *past) size() int {
+	n := cap(p.json)
+	for _, data := range p.pictures {
+		n += len(data)
+	}
+	return n
+}
+
 func newPastCache() *pastCache { return &pastCache{kept: map[pastKey]*past{}, most: maxPastBytes} }
 
 // take removes the cached past of a session; nil: there is none, or another goroutine
@@ -56,7 +66,7 @@ func (p *pastCache) take(k pastKey) *past {
 	one := p.kept[k]
 	if one != nil {
 		delete(p.kept, k)
-		p.bytes -= cap(one.json)
+		p.bytes -= one.size()
 	}
 	return one
 }
@@ -67,12 +77,12 @@ func (p *pastCache) put(k pastKey, one *past) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.kept[k]; old != nil { // two goroutines have encoded it
-		p.bytes -= cap(old.json)
+		p.bytes -= old.size()
 	}
 	p.clock++
 	one.used = p.clock
 	p.kept[k] = one
-	p.bytes += cap(one.json)
+	p.bytes += one.size()
 	for len(p.kept) > maxPasts || p.bytes > p.most {
 		var oldest pastKey
 		var least *past
@@ -82,7 +92,7 @@ func (p *pastCache) put(k pastKey, one *past) {
 			}
 		}
 		delete(p.kept, oldest)
-		p.bytes -= cap(least.json)
+		p.bytes -= least.size()
 	}
 }
 
@@ -109,7 +119,7 @@ func (m *remote) past(r *inference.Request, w stretch) (encodedPiece, []inferenc
 
 // add encodes messages after the existing ones.
 func (p *past) add(m *remote, messages []inference.Message, w stretch) (err error) {
-	list, pictures := w.elements(m, messages)
+	list, shown := w.elements(m, messages)
 	at := len(p.json)
 	if at > 0 && len(list) > 0 {
 		p.json = append(p.json, ',')
@@ -117,7 +127,8 @@ func (p *past) add(m *remote, messages []inference.Message, w stretch) (err erro
 	if p.json, err = encodeList(p.json, list); err != nil {
 		return err
 	}
-	p.chars += characters(p.json[at:]) - pictures
+	p.pictures = append(p.pictures, shown.data...)
+	p.chars += characters(p.json[at:]) - shown.bytes
 	p.messages = append(p.messages, messages...)
 	return nil
 }

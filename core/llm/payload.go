@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"io"
 	"slices"
@@ -13,13 +14,22 @@ import (
 )
 
 // payload is a request's body in three pieces: the part before the history, the past
-// from earlier requests, and the rest. The pieces never change.
+// from earlier requests, and the rest. The pieces never change. They have a mark in the place
+// of each picture.
 type payload struct {
 	head, past, rest []byte
+	pictures         [][]byte
 	chars            int // characters, without pictures
 }
 
-func (p payload) len() int64 { return int64(len(p.head) + len(p.past) + len(p.rest)) }
+// len returns the size of the body in bytes.
+func (p payload) len() int64 {
+	n := len(p.head) + len(p.past) + len(p.rest)
+	for _, data := range p.pictures {
+		n += base64.StdEncoding.EncodedLen(len(data)) - len(pictureMark())
+	}
+	return int64(n)
+}
 
 // oneWrite is the size of a body in bytes up to which it is copied into one piece. Then net/http sends it
 // with the request's head, in one or two system calls, and the server is not woken for each piece.
@@ -27,9 +37,32 @@ const oneWrite = 64 << 10
 
 func (p payload) reader() io.Reader {
 	if p.len() <= oneWrite {
-		return bytes.NewReader(slices.Concat(p.head, p.past, p.rest))
+		return bytes.NewReader(p.whole())
 	}
-	return io.MultiReader(bytes.NewReader(p.head), bytes.NewReader(p.past), bytes.NewReader(p.rest))
+	var parts []io.Reader
+	left := p.pictures
+	for _, piece := range [][]byte{p.head, p.past, p.rest} {
+		for len(left) > 0 {
+			before, after, ok := bytes.Cut(piece, pictureMark())
+			if !ok {
+				break
+			}
+			parts = append(parts, bytes.NewReader(before), &pictureReader{left: left[0]})
+			piece, left = after, left[1:]
+		}
+		parts = append(parts, bytes.NewReader(piece))
+	}
+	return io.MultiReader(parts...)
+}
+
+// whole returns the body in one piece.
+func (p payload) whole() []byte {
+	body := slices.Concat(p.head, p.past, p.rest)
+	for _, data := range p.pictures {
+		before, after, _ := bytes.Cut(body, pictureMark())
+		body = slices.Concat(before, base64.StdEncoding.AppendEncode(nil, data), after)
+	}
+	return body
 }
 
 // body makes a request's body: the members of head, the list called name with first
@@ -45,8 +78,8 @@ func (m *remote) body(
 	if err != nil {
 		return payload{}, err
 	}
-	rest, pictures := w.elements(m, messages)
-	return compose(head, tail, name, first, past, rest, pictures)
+	rest, shown := w.elements(m, messages)
+	return compose(head, tail, name, first, past, rest, shown)
 }
 
 // cacheKey identifies a session for a service's cache without revealing its id.
@@ -57,14 +90,14 @@ func cacheKey(s core.SessionID) string {
 
 // compose returns a body that is one object: the members of head, then the list called
 // name with first, the past and rest, then the members of tail. Both head and tail have
-// a member. pictures counts the bytes in rest that are not text.
+// a member. shown are the pictures in rest.
 func compose(
 	head, tail any,
 	name string,
 	first []any,
 	past encodedPiece,
 	rest []any,
-	pictures int,
+	shown pictures,
 ) (payload, error) {
 	var p payload
 	h, err := objectOf(head)
@@ -91,7 +124,8 @@ func compose(
 		return p, err
 	}
 	t = append(t[:at], t[at+1:]...) // without its brace
-	return payload{h, past.json, t, characters(h) + past.chars + characters(t) - pictures}, nil
+	chars := characters(h) + past.chars + characters(t) - shown.bytes
+	return payload{h, past.json, t, slices.Concat(past.pictures, shown.data), chars}, nil
 }
 
 // objectOf encodes an object, unless it is encoded. The result must not be changed.
@@ -127,9 +161,8 @@ func listOf[T any](list []T) []any {
 
 // stretch encodes a piece of a history in a wire format.
 type stretch interface {
-	// elements encodes messages as elements of the format's list. pictures counts
-	// the bytes in them that are not text.
-	elements(m *remote, messages []inference.Message) (list []any, pictures int)
+	// elements encodes messages as elements of the format's list. shown are the pictures in them.
+	elements(m *remote, messages []inference.Message) (list []any, shown pictures)
 	// parts reports whether the messages before messages[k] and those from it on are
 	// encoded independently of each other.
 	parts(m *remote, messages []inference.Message, k int) bool

@@ -126,23 +126,23 @@ func (m *remote) reasoning(effort string) *responsesReasoning {
 }
 
 // elements implements stretch.
-func (responsesWire) elements(m *remote, messages []inference.Message) (list []any, pictures int) {
+func (responsesWire) elements(m *remote, messages []inference.Message) (list []any, shown pictures) {
 	for i := range messages {
 		msg := &messages[i]
 		switch msg.Role {
 		case inference.RoleUser:
-			parts, n := responsesContent(msg.Blocks)
-			pictures += n
+			parts, more := responsesContent(msg.Blocks)
+			shown.add(more)
 			list = append(list, responsesMessage{"message", "user", parts})
 		case inference.RoleAssistant:
 			list = append(list, m.items(msg)...)
 		case inference.RoleTool:
-			parts, n := responsesContent(resultBlocks(&msg.Result))
-			pictures += n
+			parts, more := responsesContent(resultBlocks(&msg.Result))
+			shown.add(more)
 			list = append(list, responsesOutput{"function_call_output", string(msg.Result.ID), parts})
 		}
 	}
-	return list, pictures
+	return list, shown
 }
 
 // items encodes a message of the model: its original reasoning, its text, its calls.
@@ -185,9 +185,9 @@ func resultBlocks(r *inference.ToolReturn) []core.Block {
 	return r.Blocks
 }
 
-func responsesContent(list []core.Block) (out []responsesPart, pictures int) {
+func responsesContent(list []core.Block) (out []responsesPart, shown pictures) {
 	out = []responsesPart{}
-	parts, pictures := contentParts(list)
+	parts, shown := contentParts(list)
 	for _, p := range parts {
 		if p.ImageURL != nil {
 			out = append(out, responsesPart{Type: "input_image", ImageURL: p.ImageURL.URL})
@@ -195,5 +195,5 @@ func responsesContent(list []core.Block) (out []responsesPart, pictures int) {
 			out = append(out, responsesPart{Type: "input_text", Text: p.Text})
 		}
 	}
-	return out, pictures
+	return out, shown
 }

@@ -273,14 +273,18 @@ func (p *samplingParams) add(msg *inference.Message, tools bool) (pictures int) 
 // samplingContent converts blocks to content; pictures is the number of bytes in
 // pictures.
 func samplingContent(list []core.Block) (blocks samplingBlocks, pictures int) {
-	parts, pictures := contentParts(list)
+	parts, _ := contentParts(list)
 	for _, p := range parts {
 		if p.ImageURL == nil {
 			blocks = append(blocks, samplingBlock{Type: "text", Text: &p.Text})
-		} else if mime, data, ok := splitData(p.ImageURL.URL); ok {
+			continue
+		}
+		url := p.ImageURL.whole()
+		pictures += len(url)
+		if mime, data, ok := splitData(url); ok {
 			blocks = append(blocks, samplingBlock{Type: "image", Data: data, MIME: mime})
 		} else {
-			text := "(A picture that is not included: " + p.ImageURL.URL + ")"
+			text := "(A picture that is not included: " + url + ")"
 			blocks = append(blocks, samplingBlock{Type: "text", Text: &text})
 		}
 	}
