@@ -167,7 +167,7 @@ func (c *conversation) round(
 	req, tools := c.request(t, model.Info(), specs)
 	base := beside(req)
 	if err := c.makeRoom(ctx, t, model, specs, base); err != nil {
-		return stopOf(err), true, err
+		return core.StopError, true, err
 	}
 	req.Messages = c.messages(model.Info())
 	c.history.ask()
@@ -175,7 +175,7 @@ func (c *conversation) round(
 	if overflowed(err) {
 		switch done, failed := c.shrink(ctx, t, model, specs, base); {
 		case failed != nil:
-			return stopOf(failed), true, failed
+			return core.StopError, true, failed
 		case done:
 			return c.round(ctx, t, model)
 		}
@@ -201,15 +201,6 @@ func (c *conversation) round(
 		return a.stop, true, nil
 	}
 	return "", false, nil // a new message needs an answer
-}
-
-// stopOf returns the reason for the end of a turn with an error.
-func stopOf(err error) core.StopReason {
-	var stuck *stuckError
-	if errors.As(err, &stuck) {
-		return core.StopLimit
-	}
-	return core.StopError
 }
 
 // tools returns the tools that are offered to the agent.

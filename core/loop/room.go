@@ -196,11 +196,6 @@ type progress struct {
 	summaries int                        // since the last progress
 }
 
-// stuckError is the reason for the end of a turn that does not get on.
-type stuckError struct{ why string }
-
-func (e *stuckError) Error() string { return e.why }
-
 // mayRepeat asks the user whether a turn goes on that was summarized twice without progress.
 func (c *conversation) mayRepeat(ctx context.Context, t *core.Turn, window int) error {
 	const most = 2
@@ -215,7 +210,7 @@ func (c *conversation) mayRepeat(ctx context.Context, t *core.Turn, window int) 
 		return err
 	}
 	if on != core.GoOn {
-		return &stuckError{why + " The turn ends here: ask for less at once, or choose a model with a larger window."}
+		return &core.LimitError{Text: why + " The turn ends here: ask for less at once, or choose a model with a larger window."}
 	}
 	c.pace.summaries = 0
 	return nil
