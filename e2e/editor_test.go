@@ -349,6 +349,10 @@ func (v *view) acpUpdate(at time.Time, raw json.RawMessage) {
 		}
 		v.say(at, c.Text)
 	case "agent_thought_chunk":
+		if u.MessageID == "" { // not the model's: that another client is there, say
+			v.facts = append(v.facts, "note: "+c.Text)
+			return
+		}
 		v.thoughts += c.Text
 		v.show(elemThought, "", c.Text)
 	case "user_message_chunk":
