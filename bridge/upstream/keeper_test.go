@@ -173,11 +173,14 @@ func TestKeeperPauses(t *testing.T) {
 func TestKeepersShareFailedStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
+		var mu sync.Mutex // guards what the keepers' goroutines use
 		works := false
 		var starts []int
 		o := &outage{}
 		keep := func() (k *testJob, end func()) {
 			k = &testJob{began: began, start: func(context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
 				starts = append(starts, int(time.Since(began)/time.Second))
 				if works {
 					return nil
@@ -200,6 +203,8 @@ func TestKeepersShareFailedStarts(t *testing.T) {
 		started := func(want ...int) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(starts, want) {
 				t.Errorf("it was started at %v, want %v", starts, want)
 			}
@@ -221,7 +226,9 @@ func TestKeepersShareFailedStarts(t *testing.T) {
 		<-time.After(time.Hour)
 		started(0, 10, 30)
 		c.told(t, statusFailed, "no license")
+		mu.Lock()
 		works = true
+		mu.Unlock()
 		if _, err := c.Acquire(t.Context(), false); err != nil {
 			t.Error(err)
 		}
