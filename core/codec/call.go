@@ -84,6 +84,12 @@ func appendSpent(dst []byte, e core.Expense) []byte {
 	return append(dst, raw...)
 }
 
+// parseSpent is the inverse of appendSpent. It is a function of its own so that no call is allocated for it.
+func parseSpent(raw []byte) (e core.Expense, ok bool) {
+	err := json.Unmarshal(raw, &e)
+	return e, err == nil
+}
+
 // remember keeps the fields of c that later records of the call may share.
 func remember(calls map[core.CallID]core.Call, c core.Call) map[core.CallID]core.Call {
 	if c.State.Ended() {
@@ -157,7 +163,9 @@ func (d *Decoder) call(v []byte) (c core.Call, ok bool) {
 		case "child":
 			c.Child = core.SessionID(jsonscan.Text(m.Val))
 		case "spent":
-			ok = json.Unmarshal(m.Val, &c.Spent) == nil && ok
+			var fine bool
+			c.Spent, fine = parseSpent(m.Val)
+			ok = ok && fine
 		case "spill":
 			c.Spill = jsonscan.Text(m.Val)
 		case "start":
