@@ -3,6 +3,7 @@ package eca
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,7 @@ type feed struct {
 	title  string   // the title at its beginning
 	gone   bool     // another feed has replaced this one
 	busy   bool     // the client shows a turn as running that ended within the history
+	behind []behind
 
 	questions map[core.AskID]*wire.Ask // open requests to the client
 	children  map[core.CallID]*chat    // of running calls
@@ -167,8 +169,33 @@ func (f *feed) Caught(pos core.Pos) {
 			f.opened = nil
 		}
 	}
+	f.behind = slices.DeleteFunc(f.behind, func(b behind) bool {
+		if pos.Before(b.pos) {
+			return false
+		}
+		b.do()
+		return true
+	})
 	f.ask()
 	f.chat.wake()
+}
+
+// behind is what is done when the client has been sent the log up to a position.
+type behind struct {
+	pos core.Pos
+	do  func()
+}
+
+// afterLog calls do, on the pump's goroutine, when the client has been sent the log as it is now.
+func (c *chat) afterLog(att *core.Attachment, do func()) {
+	head := att.Head()
+	c.srv.pump.Do(func() {
+		if f := c.feed; f != nil && !f.gone && f.pos.Before(head) {
+			f.behind = append(f.behind, behind{head, do})
+		} else {
+			do()
+		}
+	})
 }
 
 // Past implements pump.Feed.

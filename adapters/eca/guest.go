@@ -114,6 +114,6 @@ func (c *chat) prepare(ctx context.Context, o *offer.Offer) {
 			return
 		}
 		c.srv.log.Warn("an agent was not started", zap.String("session", string(c.id)), zap.Error(err))
-		c.srv.pump.Do(func() { c.remark(plain(err)) })
+		c.afterLog(att, func() { c.remark(plain(err)) })
 	})
 }
