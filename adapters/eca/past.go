@@ -113,7 +113,7 @@ func (p *past) say(dst []byte, v *View, run core.Event, text string) []byte {
 func (p *past) endText(dst []byte, v *View) []byte {
 	run, text, at := p.run, string(p.text), len(dst)
 	p.run, p.text = nil, p.text[:0]
-	switch e := run.(type) {
+	switch e := any(run).(type) {
 	case core.TextDelta:
 		e.Text = text
 		run = e

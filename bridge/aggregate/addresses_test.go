@@ -110,14 +110,14 @@ func TestEachServerOfAnAddressGivesItsOwnContent(t *testing.T) {
 					t.Errorf("%s completes %s, %v", name, text(done), err)
 				}
 				if version == proto.Legacy {
-					if err := cs.Subscribe(bridgetest.Patient(t), &mcp.SubscribeParams{URI: noteURI + end}); err != nil { //nolint:staticcheck // clients of the older versions use it
+					if err := cs.Subscribe(bridgetest.Patient(t), &mcp.SubscribeParams{URI: noteURI + end}); err != nil {
 						t.Fatal(err)
 					}
 					bridgetest.Said(t, cs, "touch_"+name, nil)
 					if got := <-updated; got != noteURI+end {
 						t.Errorf("%s has updated %s", name, got)
 					}
-					if err := cs.Unsubscribe(bridgetest.Patient(t), &mcp.UnsubscribeParams{URI: noteURI + end}); err != nil { //nolint:staticcheck // as above
+					if err := cs.Unsubscribe(bridgetest.Patient(t), &mcp.UnsubscribeParams{URI: noteURI + end}); err != nil {
 						t.Fatal(err)
 					}
 				}

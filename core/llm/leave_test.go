@@ -81,7 +81,6 @@ func refusalCases() []refusalCase {
 	}
 	pictures := []string{b64(oldPicture), b64(shotPicture), b64(newPicture)}
 	odd, oddSent := []string{inference.ToolKey("pics__odd")}, []string{`"name":"pics__odd"`}
-	const sent = `"name":"`
 	return []refusalCase{
 		{"too small, of a tool", KindAnthropic, []string{b64(shotPicture)}, 400, anthropicSays("messages.2.content.0.tool_result.content.1.image.source.base64.data: Image must be at least 512 pixels"), []string{shot}, 2},
 		{"too large", KindAnthropic, []string{b64(newPicture)}, 400, anthropicSays("messages.2.content.2.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes"), []string{fresh}, 2},

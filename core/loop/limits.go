@@ -83,7 +83,7 @@ func (b *bill) take(ctx context.Context, d inference.Delta) error {
 	case inference.DeltaText, inference.DeltaThought, inference.DeltaSealed, inference.DeltaToolStart,
 		inference.DeltaToolArgs, inference.DeltaToolEnd:
 		b.begun = true
-	case inference.DeltaRetry, inference.DeltaStop:
+	case inference.DeltaRetry, inference.DeltaRefused, inference.DeltaStop:
 	}
 	return nil
 }
