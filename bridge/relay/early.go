@@ -36,7 +36,7 @@ type serverStream struct {
 // newServerStream returns the stream of a link. Servers of the early dialect are programs; their errors
 // belong to requests only where no message is missed.
 func newServerStream(l *upstream.Link) *serverStream {
-	s := &serverStream{Writer: wire.NewWriter(l.Out, wire.Newline), frames: l.Frames(), edge: upstream.EarlyEdge()}
+	s := &serverStream{Writer: wire.NewWriter(l.Out, wire.Newline), frames: l.Frames(), edge: upstream.VersionEdge()}
 	s.plain.Store(!l.Whole)
 	return s
 }

@@ -77,9 +77,9 @@ func checkPlain(line []byte, messages []wire.Message) error {
 
 // checkIDs refuses requests of a client's that have no id, or a null one: nobody would judge such a call,
 // and the server may answer it nevertheless. The early dialect has no rule about null ids.
-func checkIDs(messages []wire.Message, early func() bool) error {
+func checkIDs(messages []wire.Message, lenient func() bool) error {
 	for _, m := range messages {
-		if err := m.CheckID(); err != nil && !early() {
+		if err := m.CheckID(); err != nil && !lenient() {
 			return err
 		}
 		if isCall(m) && m.ID == nil {

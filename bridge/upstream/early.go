@@ -21,14 +21,14 @@ import (
 // A server of that time may have fewer lists than it announces: that depends on its version
 // (Peer.Lists), and not on the edge.
 
-// EarlyEdge returns the edge of a connection to a server whose version is unknown yet.
-func EarlyEdge() wire.Edge { return new(earlyEdge) }
+// VersionEdge returns the edge of a connection to a server whose version is unknown yet.
+func VersionEdge() wire.Edge { return new(early) }
 
 // earlyOpen limits the open requests that are remembered.
 const earlyOpen = 1000
 
-// earlyEdge is the edge of one connection.
-type earlyEdge struct {
+// early is the edge of one connection.
+type early struct {
 	requests wire.Pending
 
 	mu   sync.Mutex        // guards the field below
@@ -36,7 +36,7 @@ type earlyEdge struct {
 }
 
 // Send implements wire.Edge.
-func (e *earlyEdge) Send(dst, msg []byte) []byte {
+func (e *early) Send(dst, msg []byte) []byte {
 	if m, err := wire.Parse(msg); err == nil && m.Kind() == wire.Request {
 		m.ID = slices.Clone(m.ID)
 		e.requests.Note(m)
@@ -48,10 +48,10 @@ func (e *earlyEdge) Send(dst, msg []byte) []byte {
 }
 
 // Answer implements wire.Edge.
-func (e *earlyEdge) Answer(msg []byte) []byte { return msg }
+func (e *early) Answer(msg []byte) []byte { return msg }
 
 // Read implements wire.Edge.
-func (e *earlyEdge) Read(msg []byte) []byte {
+func (e *early) Read(msg []byte) []byte {
 	m, err := wire.Parse(msg)
 	if m.Kind() != wire.Response {
 		return msg

@@ -9,7 +9,7 @@ import (
 // Messages of a server whose version is a number become those of servers whose version is a date;
 // an error without an id belongs to the oldest open request.
 func TestEarlyEdge(t *testing.T) {
-	e := new(earlyEdge)
+	e := new(early)
 	ask := func(id int, method string) {
 		e.Send(nil, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, id, method))
 	}

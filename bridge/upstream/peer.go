@@ -84,7 +84,7 @@ type Progress struct {
 // The peer lasts until Close, or until the server leaves; the link is closed in any case.
 func Meet(ctx context.Context, l *Link, says Hello) (*Peer, error) {
 	p := NewPeer(l, says)
-	p.Conn.SetEdge(EarlyEdge())
+	p.Conn.SetEdge(new(early))
 	err := p.agree(ctx)
 	if err == nil {
 		if p.Lists() { // its version is a date

@@ -10,12 +10,13 @@ import (
 
 // earlyEdges lists the files that put an edge into the connection of an early client or server,
 // each with one line; the edge is in early.go next to it. A filter of package adapters/mcp/edge
-// has functions of its own for that.
+// has functions of its own for that, and so has a stream of package bridge/relay.
 var earlyEdges = map[string]string{
 	"adapters/acp":      "initialize.go",
 	"adapters/eca":      "lifecycle.go",
 	"adapters/mcp/edge": "",
 	"bridge/aggregate":  "aggregate.go",
+	"bridge/relay":      "",
 	"bridge/upstream":   "peer.go",
 }
 

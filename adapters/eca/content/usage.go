@@ -11,13 +11,13 @@ import (
 	"dragoman/core/inference"
 )
 
-// Usage returns what a model's answer took. output is the model's longest answer, in tokens. early
-// means a client of document 000 or 001. The others show SessionTokens beside the window, as a part of
-// it: for them it is what the last request and its answer fill, as with the reference server. In the
-// early documents it is the sum of the session, and there is no bar of the window.
-func Usage(e core.UsageChanged, output int, early bool) eca.UsageContent {
+// Usage returns what a model's answer took. output is the model's longest answer, in tokens. Clients
+// show SessionTokens beside the window, as a part of it: it is what the last request and its answer
+// fill, as with the reference server. summed means a client of document 000 or 001, for which it is the
+// sum of the session, and which has no bar of the window.
+func Usage(e core.UsageChanged, output int, summed bool) eca.UsageContent {
 	fills := cmp.Or(e.Context, e.Last.In+e.Last.Out)
-	if early {
+	if summed {
 		fills = cmp.Or(e.Total.In+e.Total.Out, e.Context) // an external agent may count its window alone
 	}
 	c := eca.UsageContent{
@@ -27,7 +27,7 @@ func Usage(e core.UsageChanged, output int, early bool) eca.UsageContent {
 	if e.Window > 0 {
 		c.Limit = &eca.Limit{Context: e.Window, Output: output}
 	}
-	if len(e.Shares) > 0 && !early {
+	if len(e.Shares) > 0 && !summed {
 		c.AutoCompactPercentage, c.ContextBreakdown = e.CompactAt, breakdown(e)
 	}
 	return c
