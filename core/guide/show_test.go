@@ -28,7 +28,7 @@ func TestShowContext(t *testing.T) {
 		{"nothing", &Guide{}, commands.State{}, "**Context**\n\nNo model was asked yet.\n"},
 		{"not asked", &Guide{}, commands.State{Model: large}, "**Context** of `acme/large`\n\nNo model was asked yet. The window is 200,000 tokens.\n"},
 		{"no window", &Guide{}, commands.State{Model: inference.ModelInfo{ID: "a/`b`"}, Session: core.State{Context: 1234}}, "**Context** of `` a/`b` ``\n\n1,234 tokens are used. How many the model takes is not known.\n"},
-		{"half", &Guide{}, commands.State{Model: large, Session: core.State{Context: 50_000, Window: 100_000}}, "**Context** of `acme/large`\n\n██████████░░░░░░░░░░ 50 %\n\n50,000 of 100,000 tokens are used.\n\n- Free: 50,000 tokens (50.0 %)\n"},
+		{"another model's window", &Guide{}, commands.State{Model: large, Session: core.State{Context: 50_000, Window: 100_000}}, "**Context** of `acme/large`\n\n█████░░░░░░░░░░░░░░░ 25 %\n\n50,000 of 200,000 tokens are used.\n\n- Free: 150,000 tokens (75.0 %)\n"},
 		{"over", &Guide{}, commands.State{Model: large, Session: core.State{Context: 300_000}}, "**Context** of `acme/large`\n\n████████████████████ 150 %\n\n300,000 of 200,000 tokens are used.\n\n- Free: 0 tokens (0.0 %)\n"},
 		{"parts", full, commands.State{Agent: "code"}, "**Context**\n\nNo model was asked yet.\n\nIn every request:\n\n- AGENTS.md: about 1,0"},
 	} {
