@@ -140,7 +140,11 @@ func TestThePastHasPauses(t *testing.T) {
 			if n := count("s: ") - old; queues && (n < 800 || n > 840) || !queues && n != messages {
 				t.Errorf("queues %t: %d messages come at once", queues, n)
 			}
-			ended := func() bool { return !again.past }
+			ended := func() bool {
+				is := make(chan bool, 1)
+				b.pump.Do(func() { is <- !again.past })
+				return <-is
+			}
 			for queues && !ended() {
 				at, live := count("s: "), count("o: ")
 				<-time.After(100 * time.Millisecond)
