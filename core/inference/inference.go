@@ -39,6 +39,9 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
+	// Plain says that every service accepts the schema as it is, but for those that know only a part of
+	// the keywords: it is one of our own.
+	Plain bool
 }
 
 // FolderInstructions is the beginning of a text in a user's message that the user has not

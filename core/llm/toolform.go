@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -130,6 +131,9 @@ var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 // form puts a tool into the form of the family. A schema that breaks no rule stays as it is written.
 func (f *toolFamily) form(t inference.ToolSpec) *toolForm {
 	out := &toolForm{own: t, sent: sentFunction{f.named(t.Name), t.Description, t.Schema}}
+	if t.Plain && !f.subset && len(t.Description) <= cmp.Or(f.description, len(t.Description)) {
+		return out
+	}
 	if len(t.Schema) == 0 {
 		out.sent.Parameters = emptySchema
 	}

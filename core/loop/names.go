@@ -34,7 +34,9 @@ func offer(specs []core.Spec) ([]inference.ToolSpec, *index) {
 		if len(schema) == 0 {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
-		list = append(list, inference.ToolSpec{Name: name, Description: s.Description, Schema: schema})
+		list = append(list, inference.ToolSpec{
+			Name: name, Description: s.Description, Schema: schema, Plain: s.Server == core.Native && len(s.Schema) > 0,
+		})
 	}
 	return list, &index{byName: byName}
 }

@@ -439,6 +439,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Our own tools break no rule of a service, so they are sent as they are (inference.ToolSpec.Plain).
+func TestToolsArePlain(t *testing.T) {
+	b := newBed(t)
+	list, err := b.set.Tools(t.Context())
+	if err != nil || len(list) < 10 {
+		t.Fatalf("%d tools, %v", len(list), err)
+	}
+	for _, tool := range list {
+		s := tool.Spec()
+		for _, family := range []string{"anthropic", "azure", "kimi", "openai"} {
+			if faults := coretest.ToolFaults(family, s.Name, s.Description[:min(len(s.Description), 1024)], s.Schema); faults != nil {
+				t.Errorf("%s for %s: %q", s.Name, family, faults)
+			}
+		}
+	}
+}
+
 func TestAsk(t *testing.T) {
 	b := newBed(t)
 	args := m{"question": "Which?", "options": []m{{"label": "Red"}, {"label": "Blue", "description": "like the sky"}}}

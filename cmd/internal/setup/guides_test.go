@@ -75,6 +75,9 @@ func TestGuideTools(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Spec().Name != "skill" {
 		t.Fatalf("tools: %v, %v", list, err)
 	}
+	if s := list[0].Spec(); coretest.ToolFaults("openai", s.Name, s.Description, s.Schema) != nil {
+		t.Errorf("it is not plain: %s", s.Schema)
+	}
 	inv := core.Invocation{Args: coretest.Args(map[string]string{"name": "tea"})}
 	pv, err := list[0].Preview(t.Context(), inv)
 	if err != nil {
