@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Row is what is known of a client.
+// Row describes how a client differs from others.
 type Row struct {
 	Name string // begins clientInfo.name, in any case, and ends at the end of a word
 	Why  string // what the client does with our messages

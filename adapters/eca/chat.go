@@ -180,7 +180,7 @@ func (f *feed) Caught(pos core.Pos) {
 	f.chat.wake()
 }
 
-// behind is what is done when the client has been sent the log up to a position.
+// behind holds a function to call once the client has been sent the log up to a position.
 type behind struct {
 	pos core.Pos
 	do  func()

@@ -17,7 +17,7 @@ const (
 	// meetFor limits how long a client waits for the instructions of servers that have never been
 	// started.
 	meetFor = 3 * time.Second
-	// maxInstructions is what clients show a model of a server's instructions, in bytes.
+	// maxInstructions limits the instructions, in bytes: clients show a model no more of them.
 	maxInstructions = 2048
 	// maxNames limits the line that names the servers, in bytes.
 	maxNames = 800
@@ -48,7 +48,7 @@ func (s *side) meet(ctx context.Context) {
 	met.Wait()
 }
 
-// said is what a server says of itself.
+// said holds the instructions of one server.
 type said struct{ server, text string }
 
 // said returns the full instructions of the servers that have any.

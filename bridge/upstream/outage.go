@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// outage is what all keepers of a server in a folder know of its failed starts, so that one of them
+// outage counts the failed starts of a server for all its keepers in a folder, so that one of them
 // tries again, and not each.
 type outage struct {
 	mu      sync.Mutex // guards the fields below

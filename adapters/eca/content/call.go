@@ -113,7 +113,7 @@ type simple struct {
 	written, whole bool
 }
 
-// key is what an answer for the command can be remembered under; "": it is always asked about.
+// key returns the name under which an answer for the command is remembered; "": the command is always asked about.
 func (c simple) key() string {
 	if c.written || c.whole {
 		return ""
